@@ -170,6 +170,12 @@ func (f *function) open(ctx context.Context) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
+	from := stream.From{}
+	if f.From != "" {
+		if from, err = stream.ParseFrom(f.From); err != nil {
+			return nil, err
+		}
+	}
 	r := &running{client: f.client.Stats}
 	concurrency := f.Concurrency
 	if f.processes != nil {
@@ -177,6 +183,7 @@ func (f *function) open(ctx context.Context) (*running, error) {
 	}
 	r.Running, err = f.client.Start(ctx, stream.Function{
 		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: f.handler(),
+		Durable: f.Durable, From: from,
 	})
 	return r, err
 }

@@ -176,6 +176,50 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestDurableWorker has a worker process die of a message of a stream, each time it is delivered. The others are handled, those too that
+// were published before the function started.
+func TestDurableWorker(t *testing.T) {
+	cfg := stores(t, "",
+		config.Stream{
+			Tags: config.Filters{"do/#"}, Delivery: config.AtLeastOnce, DeadLetter: "dead/do",
+			Redelivery: config.Redelivery{Max: 2, Backoff: []time.Duration{time.Millisecond}},
+		},
+		config.Stream{Tags: config.Filters{"dead/#"}, Delivery: config.AtLeastOnce})
+	cfg.Functions = []config.Function{{
+		Name: "obedient", Run: "obey", Observe: []string{"do/#"}, CPU: config.Worker, Durable: "obedient", From: "first",
+	}}
+	n := build(t, cfg)
+	run(t, n)
+	c, err := client(t, n, "tcp", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := observe(t, c, "done/#")
+	if err := n.functions.Stop("obedient"); err != nil {
+		t.Fatal(err)
+	}
+	for i, order := range []string{"one", "die", "two"} {
+		send(t, c, fmt.Sprintf("do/%d", i), order)
+	}
+	if err := c.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.functions.Start("obedient"); err != nil {
+		t.Fatal(err)
+	}
+	handled := map[string]bool{}
+	for !handled["one"] || !handled["two"] {
+		m := next(t, done)
+		handled[string(m.Payload)] = true
+	}
+
+	await(t, "a dead letter", func() bool { return state(t, n, "dead").Records == 1 })
+	await(t, "all is done", func() bool {
+		d := state(t, n, "do").Durables
+		return len(d) == 1 && d[0].Lag == 0 && d[0].DeadLetters == 1
+	})
+}
+
 // gone is a stream of which retention has removed a record that Info counts.
 type gone struct{ engine.Stream }
 

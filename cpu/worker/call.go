@@ -2,8 +2,8 @@ package worker
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 
 	"example.com/ferry"
 )
@@ -34,32 +34,38 @@ func (p *Pool) Handle(ctx context.Context, in *ferry.Message, out ferry.Sender) 
 // HandleBatch waits for a process, which then handles the messages in order. Some messages are sent before the process
 // begins them. HandleBatch continues after an error. If a process dies, the messages that it had not begun are sent to
 // another process. The errors of several messages are joined.
+//
+// Messages from a stream are sent ahead only if their keys differ. After one has failed, later ones with its key are not sent. The
+// error of several such messages is a ferry.BatchError.
 func (p *Pool) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Sender) error {
-	var errs batchErrors
+	b := batch{in: in}
 	missed := 0 // processes that died before the message was written to them
-	for len(in) > 0 {
-		if err := checkSize(&in[0], p.cfg.MaxMessage); err != nil {
-			errs.add(err)
-			in = in[1:]
+	for b.finished < len(in) {
+		next := &in[b.finished]
+		if b.refuses(next) {
+			b.end(ferry.ErrNotTried)
+			continue
+		}
+		if err := checkSize(next, p.cfg.MaxMessage); err != nil {
+			b.end(err)
 			continue
 		}
 		c, err := p.acquire(ctx)
 		if err != nil {
-			errs.add(err)
+			b.end(err)
+			b.leave()
 			break
 		}
-		n, begun, err := p.handle(ctx, c, in, out, &errs)
-		in = in[n:]
+		begun, err := p.handle(ctx, c, &b, out)
 		if err == nil {
 			continue
 		}
 		if missed++; begun || missed == maxDeadOnArrival {
 			missed = 0
-			errs.add(err)
-			in = in[1:]
+			b.end(err)
 		}
 	}
-	return errs.join()
+	return b.result()
 }
 
 // Call handles request as a message without a tag, and appends the payloads of the responses to dst. It returns the
@@ -78,25 +84,9 @@ func (c *payloadCollector) Send(_ context.Context, m ferry.Message) error {
 	return nil
 }
 
-// batchErrors holds the errors of the messages of one batch.
-type batchErrors []error
-
-func (p *batchErrors) add(err error) {
-	if err != nil {
-		*p = append(*p, err)
-	}
-}
-
-func (p batchErrors) join() error {
-	if len(p) == 1 {
-		return p[0]
-	}
-	return errors.Join(p...)
-}
-
-// handle sends messages of in to c and then returns c to the pool. n is how many messages have ended. An error says how
-// c died; begun then reports whether c may have begun the next message.
-func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out ferry.Sender, errs *batchErrors) (n int, begun bool, err error) {
+// handle sends messages of b to c and then returns c to the pool. An error says how c died; begun then reports whether c may
+// have begun the next message.
+func (p *Pool) handle(ctx context.Context, c *process, b *batch, out ferry.Sender) (begun bool, err error) {
 	usable := false
 	defer func() {
 		p.mu.Lock()
@@ -108,31 +98,30 @@ func (p *Pool) handle(ctx context.Context, c *process, in []ferry.Message, out f
 		c.kill() // after a panic of the Sender the process is still in the middle of a request
 		p.discard(c)
 	}()
-	r := &batchRun{process: c, ctx: ctx, in: in, out: out, id: c.canceller.beginRun()}
+	r := &batchRun{process: c, batch: b, ctx: ctx, out: out, id: c.canceller.beginRun(), sent: b.finished}
 	defer c.canceller.endRun()
 	defer context.AfterFunc(ctx, func() { c.canceller.cancelRun(r.id, context.Cause(ctx)) })()
 	err = r.exchange()
-	*errs = append(*errs, r.errs...)
-	begun = r.sent > r.ended
+	begun = r.sent > r.finished
 	p.count(r, begun)
 	if err == nil {
 		usable = true
-		return r.ended, false, nil
+		return false, nil
 	}
 	if cause := c.cancelCause(); cause != nil {
 		err = cause
 	}
 	died := c.diagnose(err)
 	died.started, died.Begun = true, begun
-	return r.ended, begun, died
+	return begun, died
 }
 
 // count adds the results of r to the pool's counters.
 func (p *Pool) count(r *batchRun, died bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.stats.Handled += uint64(r.ended - len(r.errs))
-	p.stats.Failed += uint64(len(r.errs))
+	p.stats.Handled += r.handled
+	p.stats.Failed += r.failed
 	if died {
 		p.stats.Died++
 	}
@@ -152,15 +141,15 @@ func (c *process) cancelCause() error {
 // batchRun is the state of one call of handle.
 type batchRun struct {
 	*process
+	*batch
 	ctx        context.Context
-	in         []ferry.Message
 	out        ferry.Sender
 	id         uint64
-	sent       int
-	ended      int
+	sent       int // messages of the batch that were sent or left out
 	bytesAhead int // bytes of requests that were sent and have not ended
 	sendErr    error
-	errs       batchErrors // errors of messages that have ended
+
+	handled, failed uint64
 }
 
 // exchange sends requests and receives responses until all sent requests have ended. After an error the process cannot
@@ -170,7 +159,7 @@ func (r *batchRun) exchange() error {
 		if err := r.send(); err != nil {
 			return err
 		}
-		if r.sent == r.ended {
+		if r.sent == r.finished {
 			return nil
 		}
 		if err := r.receive(); err != nil {
@@ -181,14 +170,21 @@ func (r *batchRun) exchange() error {
 
 // send writes further requests ahead, up to the bounds. It does nothing while more than half of a bound is in use.
 func (r *batchRun) send() error {
-	if r.sent-r.ended > aheadRequests/2 || r.bytesAhead > aheadBytes/2 {
+	if r.sent-r.finished > aheadRequests/2 || r.bytesAhead > aheadBytes/2 {
 		return nil
+	}
+	for r.sent == r.finished && r.sent < len(r.in) && r.refuses(&r.in[r.sent]) {
+		r.end(ferry.ErrNotTried)
+		r.sent++
 	}
 	b := r.writeBuf[:0]
 	was := r.sent
-	for r.sent < len(r.in) && r.sent-r.ended < aheadRequests {
+	for r.sent < len(r.in) && r.sent-r.finished < aheadRequests {
 		m := &r.in[r.sent]
 		size := len(m.Tag) + len(m.Payload)
+		if r.refuses(m) || r.sentAhead(m) {
+			break
+		}
 		if checkSize(m, r.cfg.MaxMessage) != nil || r.bytesAhead > 0 && r.bytesAhead+size > aheadBytes {
 			break
 		}
@@ -210,6 +206,11 @@ func (r *batchRun) send() error {
 		r.sent = was // the process has not seen these requests
 	}
 	return err
+}
+
+// sentAhead reports whether a message from a stream with the key of m was sent and has not ended.
+func (r *batchRun) sentAhead(m *ferry.Message) bool {
+	return m.Sequence != 0 && slices.ContainsFunc(r.in[r.finished:r.sent], func(other ferry.Message) bool { return sameKey(&other, m) })
 }
 
 // receive reads one frame and handles it.
@@ -235,7 +236,7 @@ func (r *batchRun) receive() error {
 		if err != nil {
 			return err
 		}
-		if want := r.number - uint64(r.sent-r.ended) + 1; number != want {
+		if want := r.number - uint64(r.sent-r.finished) + 1; number != want {
 			return &ProtocolError{Reason: fmt.Sprintf("the end of request %d, want that of %d", number, want)}
 		}
 		r.requestEnded(handled)
@@ -265,11 +266,15 @@ func (r *batchRun) requestEnded(handled error) {
 	if r.sendErr != nil {
 		handled, r.sendErr = r.sendErr, nil
 	}
-	r.errs.add(handled)
-	m := &r.in[r.ended]
+	if handled == nil {
+		r.handled++
+	} else {
+		r.failed++
+	}
+	m := &r.in[r.finished]
 	r.bytesAhead -= len(m.Tag) + len(m.Payload)
-	r.ended++
-	if r.ended < r.sent {
+	r.end(handled)
+	if r.finished < r.sent {
 		r.canceller.nextRequest()
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/internal/topic"
+	"example.com/ferry/stream"
 )
 
 // functionName matches a name, which is part of URLs of the admin server.
@@ -30,6 +31,7 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 		}
 		names[f.Name] = fmt.Sprintf("functions[%d]", i)
 		f.check(at, known, errs)
+		f.checkStored(at, c.Streams, errs)
 	}
 	if calls := c.heavyCalls(); calls > c.CPU.Queue {
 		errs.add("cpu.queue", "%d calls may wait, but the heavy functions have %d at once: write %d or more, or lower their concurrency",
@@ -74,6 +76,47 @@ func (f Function) check(at string, known []string, errs *configErrors) {
 		errs.add(at+"processes", "means nothing for a %s function: write cpu: worker, or leave it out", f.CPU)
 	case f.CPU == Worker && f.Concurrency > 0:
 		errs.add(at+"concurrency", "means nothing for a worker, which handles a message in each of its processes: set processes")
+	}
+}
+
+// durableName matches the name of a durable.
+var durableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// checkStored checks a function that reads a stream.
+func (f Function) checkStored(at string, streams []Stream, errs *configErrors) {
+	if f.From != "" {
+		if _, err := stream.ParseFrom(f.From); err != nil {
+			errs.add(at+"from", "%s", strings.TrimPrefix(err.Error(), "stream: "))
+		}
+	}
+	key := "from"
+	switch {
+	case f.Durable != "" && !durableName.MatchString(f.Durable):
+		errs.add(at+"durable", "%q is no name: want 1 to 64 letters, digits, hyphens and underscores", f.Durable)
+		return
+	case f.Durable != "":
+		key = "durable"
+	case f.From == "":
+		return
+	}
+	switch {
+	case f.Group != "":
+		errs.add(at+"group", "beside %s: the functions with one durable share its messages, so leave the group out", key)
+	case f.Policy != Block:
+		errs.add(at+"policy", "%q is for messages that are not stored: with %s write block, or leave it out", f.Policy, key)
+	case f.Durable != "" && len(f.Observe) > 1:
+		errs.add(at+"observe", "%d filters: a function with a durable has one", len(f.Observe))
+	}
+	for i, filter := range f.Observe {
+		reads := slices.IndexFunc(streams, func(s Stream) bool {
+			return slices.ContainsFunc(s.Tags, func(tags string) bool { return topic.Covers(tags, filter) })
+		})
+		switch {
+		case reads < 0:
+			errs.add(fmt.Sprintf("%sobserve[%d]", at, i), "%q is not within the tags of one stream: with %s the function reads one of streams", filter, key)
+		case f.Durable != "" && streams[reads].Delivery != AtLeastOnce:
+			errs.add(at+"durable", "streams[%d] has delivery %s: write delivery: at-least-once there, or leave the durable out", reads, streams[reads].Delivery)
+		}
 	}
 }
 

@@ -22,6 +22,14 @@ type Function struct {
 	// Group is a consumer group: one of its members, in this node or connected to it, gets each message.
 	Group string `yaml:"group,omitempty"`
 
+	// Durable is the name under which the function consumes a stream with delivery at-least-once: each message until it is handled
+	// without an error, also after a restart. Functions and clients with the same durable share the messages.
+	Durable string `yaml:"durable,omitempty"`
+
+	// From is where a new durable begins, or, without a durable, where the function begins to read the stream each time it starts:
+	// first, new, a sequence number, or a time as in RFC 3339. Empty means new messages.
+	From string `yaml:"from,omitempty"`
+
 	// Policy is what happens while the function's queue is full: block withholds credit from the publishers, drop-oldest and
 	// drop-newest drop messages.
 	Policy Policy `yaml:"policy,omitempty"`
