@@ -20,7 +20,8 @@ type From struct {
 // FromFirst begins at the oldest message that the stream has.
 func FromFirst() From { return From{start: native.StartFirst} }
 
-// FromSequence begins at the message with sequence number n, or at the next one if the stream has none with that number.
+// FromSequence begins at the message with sequence number n, or at the next one if the stream has none with that number. Without a
+// durable, it begins with new messages if n is above their numbers.
 func FromSequence(n uint64) From { return From{native.StartSequence, n} }
 
 // FromTime begins at the first message that was stored at t or later.

@@ -276,6 +276,43 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// TestReplayOfAStreamThatBeganAgain: a reader goes on although the node has lost its streams, and numbers from 1 again.
+func TestReplayOfAStreamThatBeganAgain(t *testing.T) {
+	network := memorytransport.New(nil)
+	s := newStoringNode(t, network, "node", ordersAndBills(t))
+	got := make(chan string, 300)
+	reader := s.dial(nil)
+	start(t, reader, stream.Function{Observe: []string{"orders/#"}, From: stream.FromFirst(), Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+		got <- string(in.Payload)
+		return nil
+	})})
+	src := s.dial(nil)
+	for range 2000 {
+		if err := src.Send(t.Context(), ferry.Message{Tag: "orders/1", Payload: []byte("before")}); err != nil {
+			t.Fatal(err)
+		}
+		<-got
+	}
+	s.stop()
+	newStoringNode(t, network, "node", ordersAndBills(t))
+	for late := time.Now().Add(30 * time.Second); ; { // the reader may miss what is stored before it has subscribed again
+		if err := src.SendStored(t.Context(), ferry.Message{Tag: "orders/1", Payload: []byte("after")}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case text := <-got:
+			if text != "after" {
+				t.Errorf("got %q", text)
+			}
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+		if time.Now().After(late) {
+			t.Fatal("no message of the new stream has arrived after 30 s")
+		}
+	}
+}
+
 // TestLargestStoredMessage: what a source may publish is delivered, though the node adds to its frame.
 func TestLargestStoredMessage(t *testing.T) {
 	s := newStoringNode(t, memorytransport.New(nil), "node", ordersAndBills(t))

@@ -53,18 +53,25 @@ func (s *session) subscribeStored(v native.SubFrame) {
 	switch {
 	case err != nil:
 		s.respond(result, err)
-	case sub.start.At != engine.AtNew:
-		s.announce(sub, result)
+	case sub.start.At == engine.AtNew:
+		s.announceAfter(sub, result, sub.beginHere)
+	case sub.start.At == engine.AtSequence && sub.member == nil:
+		s.announceAfter(sub, result, sub.notBehindNext)
 	default:
-		s.broker.readers.Add(1)
-		go func() {
-			defer s.broker.readers.Done()
-			if err := sub.beginHere(); err != nil {
-				sub.revoke(readError(sub.stored, err))
-			}
-			s.announce(sub, result)
-		}()
+		s.announce(sub, result)
 	}
+}
+
+// announceAfter is announce after find, which asks the engine where sub begins.
+func (s *session) announceAfter(sub *storedSub, result native.ResultFrame, find func() error) {
+	s.broker.readers.Add(1)
+	go func() {
+		defer s.broker.readers.Done()
+		if err := find(); err != nil {
+			sub.revoke(readError(sub.stored, err))
+		}
+		s.announce(sub, result)
+	}()
 }
 
 // beginHere makes a subscription to new messages begin behind the last one that is stored now. The cursor may be opened later, when
@@ -75,6 +82,18 @@ func (s *storedSub) beginHere() error {
 	info, err := s.stored.config().Stream.Info(ctx)
 	s.start = engine.Start{At: engine.AtSequence, Sequence: info.Last + 1}
 	return err
+}
+
+// notBehindNext makes a subscription begin with the next message at the latest. A client that goes on behind what it has received asks
+// for more if the stream has begun again, or has lost its end: without this, it would miss as many messages. If the engine does not
+// say where the stream ends, the subscription begins where it asked to.
+func (s *storedSub) notBehindNext() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if info, err := s.stored.config().Stream.Info(ctx); err == nil {
+		s.start.Sequence = min(s.start.Sequence, info.Last+1)
+	}
+	return nil
 }
 
 // announce sends the RESULT of a SUB and begins to deliver. If the subscription was revoked meanwhile, the RESULT says why.
