@@ -3,9 +3,7 @@ package nats
 import (
 	"crypto/rand"
 	"crypto/subtle"
-	"crypto/tls"
 	"log/slog"
-	"net"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -14,8 +12,6 @@ import (
 type Client struct {
 	User, Password string
 	Token          string
-	TLS            *tls.ConnectionState // nil without TLS
-	Addr           net.Addr
 }
 
 // Access is what a Client may do.
@@ -52,9 +48,9 @@ func (g *gate) Check(c server.ClientAuthentication) bool {
 	if c.Kind() != server.CLIENT || g.authenticate == nil {
 		return false
 	}
-	access, err := g.authenticate(Client{User: o.Username, Password: o.Password, Token: o.Token, TLS: c.GetTLSConnectionState(), Addr: c.RemoteAddress()})
+	access, err := g.authenticate(Client{User: o.Username, Password: o.Password, Token: o.Token})
 	if err != nil {
-		g.log.Warn("engine: a NATS client was refused", "addr", c.RemoteAddress(), "err", err)
+		g.log.Warn("engine: a NATS client was refused", "err", err)
 		return false
 	}
 	c.RegisterUser(&server.User{Username: access.Name, Permissions: permissions(access)})

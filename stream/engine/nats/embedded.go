@@ -2,7 +2,6 @@ package nats
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -30,11 +28,8 @@ type EmbeddedConfig struct {
 	// Interval is the time between two syncs with engine.SyncInterval. 0 means 1 s.
 	Interval time.Duration
 
-	// Listen is the address on which other NATS clients reach the server. "" means none: the server then opens no port.
+	// Listen is the address on which other NATS clients reach the server, without TLS. "" means none: the engine then opens no port.
 	Listen string
-
-	// TLS is the listener's. nil means cleartext.
-	TLS *tls.Config
 
 	// Authenticate says what a client of the listener may do. It may be called from several goroutines. nil refuses all clients.
 	Authenticate func(Client) (Access, error)
@@ -113,10 +108,10 @@ func Embedded(ctx context.Context, c EmbeddedConfig) (*Engine, error) {
 
 // Addr returns the address of the listener of an embedded server, or nil.
 func (e *Engine) Addr() net.Addr {
-	if e.host == nil {
+	if e.host == nil || e.host.door == nil {
 		return nil
 	}
-	return e.host.server().Addr()
+	return e.host.door.listener.Addr()
 }
 
 func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
@@ -126,7 +121,7 @@ func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
 	}
 	o := &server.Options{
 		ServerName:                 "ferry",
-		DontListen:                 c.Listen == "",
+		DontListen:                 true, // the door listens
 		NoSigs:                     true,
 		NoLog:                      true, // log.go is the logger
 		MaxPayload:                 int32(c.MaxRecord),
@@ -138,24 +133,7 @@ func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
 		StoreDir:                   c.Dir,
 		SyncAlways:                 c.Sync != engine.SyncInterval,
 		SyncInterval:               c.Interval,
-		TLSConfig:                  c.TLS,
 		CustomClientAuthentication: g,
-	}
-	if c.Listen != "" {
-		host, port, err := net.SplitHostPort(c.Listen)
-		if err != nil {
-			return nil, fmt.Errorf("engine: listen %q: %w", c.Listen, err)
-		}
-		o.Host = host
-		if o.Port, err = strconv.Atoi(port); err != nil {
-			return nil, fmt.Errorf("engine: listen %q: the port is no number", c.Listen)
-		}
-		if o.Port == 0 {
-			o.Port = server.RANDOM_PORT
-		}
-	}
-	if c.TLS != nil {
-		o.TLSTimeout = 10 // seconds
 	}
 	srv, err := server.NewServer(o)
 	if err != nil {
@@ -168,20 +146,10 @@ func startServer(c EmbeddedConfig, g *gate) (*server.Server, error) {
 	if fail == "" && !srv.JetStreamEnabled() {
 		fail = "the store could not be opened"
 	}
-	if fail == "" && c.Listen != "" && srv.Addr() == nil {
-		fail = "cannot listen on " + c.Listen
-	}
 	if fail != "" {
 		srv.Shutdown()
 		srv.WaitForShutdown()
-		return nil, fmt.Errorf("engine: embedded server with directory %s%s: %s", c.Dir, listenText(c.Listen), fail)
+		return nil, fmt.Errorf("engine: embedded server with directory %s: %s", c.Dir, fail)
 	}
 	return srv, nil
-}
-
-func listenText(listen string) string {
-	if listen == "" {
-		return ""
-	}
-	return " and listener " + listen
 }

@@ -26,6 +26,7 @@ type host struct {
 	gate    *gate
 	dir     string // of JetStream
 	lock    *os.File
+	door    *door // nil without a listener
 	space   *space
 	ledger  *ledger
 	closing chan struct{}
@@ -44,7 +45,14 @@ func (h *host) start() (err error) {
 		return err
 	}
 	h.srv, h.space = srv, &space{dir: h.config.Dir}
-	return nil
+	if h.config.Listen == "" {
+		return nil
+	}
+	if h.door, err = openDoor(h.config.Listen, h.InProcessConn, h.config.Log); err != nil {
+		srv.Shutdown()
+		srv.WaitForShutdown()
+	}
+	return err
 }
 
 func (h *host) server() *server.Server {
@@ -59,6 +67,7 @@ func (h *host) InProcessConn() (net.Conn, error) { return h.server().InProcessCo
 // stop ends the server and frees the directory.
 func (h *host) stop() {
 	close(h.closing)
+	h.door.close()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.srv.Shutdown()
