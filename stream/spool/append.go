@@ -96,7 +96,7 @@ func (s *Spool) write(m *ferry.Message) (uint64, error) {
 // makeRoom makes s.active a file that takes length more bytes.
 func (s *Spool) makeRoom(length int64) error {
 	if s.bytes+length > s.cfg.MaxBytes && s.active != nil && s.position == s.next {
-		if err := s.remove(len(s.segments) - 1); err != nil { // its messages were all advanced
+		if err := s.removeAdvanced(len(s.segments) - 1); err != nil {
 			return err
 		}
 	}

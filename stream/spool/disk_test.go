@@ -5,6 +5,7 @@ package spool_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -47,6 +48,47 @@ func TestPowerLost(t *testing.T) {
 			_ = s.Close()
 			disk.LosePower()
 		}
+	}
+}
+
+// TestPowerLostBehindOldPosition: the disk has an old position, and the files behind it were removed. That is no damage.
+func TestPowerLostBehindOldPosition(t *testing.T) {
+	disk := disktest.Mount(t, disktest.Config{})
+	cfg := spool.Config{Dir: disk.Dir, MaxBytes: 4000, Sync: true}
+	s := open(t, cfg)
+	add(t, s, numbered(0, 30)...)
+	if _, err := s.Read(ended(), 4000); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Advance(1); err != nil {
+		t.Fatal(err)
+	}
+	position, err := os.Open(filepath.Join(disk.Dir, "position"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(position.Sync(), position.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for last := uint64(0); last < 20; {
+		records, err := s.Read(ended(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = records[len(records)-1].Index
+		if err := s.Advance(last); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = s.Close()
+	disk.LosePower()
+	s = open(t, cfg)
+	records, err := s.Read(ended(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := records[0].Index; first < 2 || first > 21 {
+		t.Errorf("the first message is %d, want one up to 21", first)
 	}
 }
 

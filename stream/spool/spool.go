@@ -206,11 +206,22 @@ func (s *Spool) collect() error {
 		if s.segments[0] == s.active && s.active.size < s.segment/4 {
 			return nil
 		}
-		if err := s.remove(0); err != nil {
+		if err := s.removeAdvanced(0); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeAdvanced removes a file whose messages were all advanced. With Config.Sync, the position that says so is on the disk before:
+// with an older one, the messages would count as lost after a loss of power.
+func (s *Spool) removeAdvanced(i int) error {
+	if s.cfg.Sync {
+		if err := s.file.file.Sync(); err != nil {
+			return fmt.Errorf("spool: %w", err)
+		}
+	}
+	return s.remove(i)
 }
 
 // Advance removes the message with an index and all before it. Read must have returned it. A spool that is opened later begins
