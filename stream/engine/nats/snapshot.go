@@ -156,19 +156,32 @@ func (e *Engine) Restore(ctx context.Context, name string, read func() ([]byte, 
 	}
 	head.Config.Name = s.js()
 	head.Config.Replicas = min(head.Config.Replicas, e.caps.MaxReplicas)
-	if err := e.sendChunks(ctx, s.js(), head, read); err != nil {
-		e.js.DeleteStream(ctx, s.js()) //nolint:errcheck // the first error counts; mostly there is no stream
-		return fmt.Errorf("engine: restore of stream %q: %w", name, err)
-	}
 	config, ours := configOf(head.Config)
 	if !ours {
 		return fmt.Errorf("engine: restore of stream %q: the snapshot is not of a stream of ferry", name)
 	}
 	s.config.Store(&config)
-	if err := e.host.syncMeta(); err != nil {
-		return err
+	err = e.sendChunks(ctx, s.js(), head, read)
+	if err == nil {
+		err = e.host.syncMeta()
 	}
-	return s.restoreCursors(ctx, head.Cursors)
+	if err == nil {
+		err = s.restoreCursors(ctx, head.Cursors)
+	}
+	if err != nil {
+		e.removeRestored(ctx, s.js())
+		return fmt.Errorf("engine: restore of stream %q: %w", name, err)
+	}
+	return nil
+}
+
+// removeRestored removes what a failed Restore has made: a stream without its positions would be used as if it were complete. ctx may
+// have ended. The error of Restore counts.
+func (e *Engine) removeRestored(ctx context.Context, js string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), apiTimeout)
+	defer cancel()
+	_ = e.js.DeleteStream(ctx, js) // mostly there is none
+	_ = e.js.DeleteKeyValue(ctx, js)
 }
 
 func (e *Engine) sendChunks(ctx context.Context, js string, head snapshotHead, read func() ([]byte, error)) error {
