@@ -126,7 +126,7 @@ func TestAttackFromServers(t *testing.T) {
 			_ = w.WritePushPromise(http2.PushPromiseParam{StreamID: w.id, PromiseID: 2, BlockFragment: w.fields("GET", "/"), EndHeaders: true})
 		}, status: 502, code: protocol},
 		{name: "a response to no request", first: func(w *frameWriter) { w.id += 100; w.respond("200", true) }, status: 502, code: protocol},
-		{name: "GOAWAY 0", first: func(w *frameWriter) { _ = w.WriteGoAway(0, http2.ErrCodeNo, nil) }, status: 502},
+		{name: "GOAWAY 0", first: func(w *frameWriter) { _ = w.WriteGoAway(0, http2.ErrCodeNo, nil) }, status: 503},
 		{name: "REFUSED_STREAM", first: func(w *frameWriter) { _ = w.WriteRSTStream(w.id, http2.ErrCodeRefusedStream) }, status: 504},
 		{name: "no response", status: 504},
 		{name: "a body in pieces of 0 and 1 byte without end", first: func(w *frameWriter) { w.respond("200", false) }, more: func(w *frameWriter) {
