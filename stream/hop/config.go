@@ -153,8 +153,8 @@ func (c *Config) fill() error {
 		{"CallWindow", c.CallWindow, 1, 1 << 30},
 		{"CallStreamWindow", c.CallStreamWindow, 1, 1 << 30},
 		{"CallQueue", c.CallQueue, 1, 1 << 30},
-		{"StoreQueue", c.StoreQueue, 1, 1 << 40},
-		{"DurableWindow", c.DurableWindow, 1, 1 << 40},
+		{"StoreQueue", c.StoreQueue, 1, 1 << 30},
+		{"DurableWindow", c.DurableWindow, 1, 1 << 30},
 	} {
 		if b.value < b.low || b.value > b.high {
 			return fmt.Errorf("hop: Config.%s is %d: want %d to %d", b.name, b.value, b.low, b.high)
