@@ -46,6 +46,11 @@ func (ds *deadlines) set(which deadline, d time.Duration) {
 
 func (ds *deadlines) isSet(which deadline) bool { return ds.armed&(1<<which) != 0 }
 
+// within reports whether a deadline is set and expires within d.
+func (ds *deadlines) within(which deadline, d time.Duration) bool {
+	return ds.isSet(which) && ds.expiry[which] <= ds.loop.Now()+d
+}
+
 func (ds *deadlines) stop(which deadline) { ds.armed &^= 1 << which }
 
 func (ds *deadlines) stopAll() { ds.armed = 0 }

@@ -343,6 +343,9 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		r.NotConnected(f.Err)
 	}
 	switch {
+	case f.Canceled && r.deadlines.within(callDeadline, callSlack):
+		r.EndAttempt(upstream.Canceled)
+		r.endLateCall()
 	case r.response != responseAwaited:
 		r.endAttemptAt(r.headAt, outcomeByCause[f.Cause])
 		if f.Canceled && r.GRPC {
@@ -364,6 +367,10 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		r.reject(rejectionForFailure(f))
 	}
 }
+
+// callSlack is how much earlier than the relay a server may find that the deadline of a gRPC call has passed. Both count from the arrival
+// of the same grpc-timeout. A server that cancels the call then does so because of the deadline.
+const callSlack = 10 * time.Millisecond
 
 // resends reports whether a failed request is sent again without a retry policy, which happens once. A server that closed
 // a reused connection has probably not seen the request (RFC 9112, section 9.3.1). A server that refused a stream has

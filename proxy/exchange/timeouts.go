@@ -76,6 +76,10 @@ func (r *Relay) totalLate() {
 // client with short deadlines could have every endpoint ejected.
 func (r *Relay) callLate() {
 	r.cancel()
+	r.endLateCall()
+}
+
+func (r *Relay) endLateCall() {
 	if r.response == responseAwaited {
 		r.reject(GatewayTimeout)
 		return

@@ -177,6 +177,31 @@ func TestGRPCCanceledByTheServer(t *testing.T) {
 	}
 }
 
+// A server that cancels a gRPC call when its deadline passes gives its client DEADLINE_EXCEEDED, also if the relay has not noticed yet.
+func TestGRPCCanceledAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	for _, started := range []bool{false, true} {
+		w := newWorld(t, route.Rule{})
+		w.do(func() {
+			d := NewDownstream(t, w.loop)
+			limited := *call
+			limited.Fields = append(Fields{{"grpc-timeout", "9m"}}, call.Fields...)
+			d.Begin(w.plan, none, &limited, true)
+			u := w.connector.Opened[0]
+			if started {
+				u.Respond(&ResponseHead{Code: 200, Length: -1})
+			}
+			u.Fail(exchange.Failure{Cause: route.OnReset, Sent: true, Canceled: true})
+			if started != d.WasReset || !started && (d.Rejected == nil || *d.Rejected != exchange.GatewayTimeout) {
+				t.Errorf("response started %v: rejected %v, reset %v", started, d.Rejected, d.WasReset)
+			}
+		})
+		if got := w.Metrics.Snapshot().Routes[0].Requests; got[traffic.GRPC(4)] != 1 {
+			t.Errorf("response started %v: counted as %v, want one %s", started, got, traffic.GRPC(4))
+		}
+	}
+}
+
 // A gRPC status is retried only if the head is the whole response. The first bytes of a message cannot be taken back.
 func TestRetryOfAGRPCStatus(t *testing.T) {
 	t.Parallel()
