@@ -73,7 +73,7 @@ if command -v h2spec >/dev/null; then
 else
 	echo "building h2spec $h2spec_version"
 	h2spec_bin=$(mktemp -d)
-	retry env GOBIN="$h2spec_bin" go install "github.com/summerwind/h2spec/cmd/h2spec@v$h2spec_version"
+	retry env GOBIN="$h2spec_bin" go install "github.com/summerwind/h2spec/cmd/h2spec@v$h2spec_version+incompatible"
 	as_root=()
 	((EUID == 0)) || as_root=(sudo)
 	"${as_root[@]}" install -m 755 "$h2spec_bin/h2spec" /usr/local/bin/h2spec
