@@ -1,0 +1,137 @@
+package window
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// drive adds values at these times, advances the watermark to the newest time minus lateness after each, and describes the windows in the
+// order in which they end. A late value is described as such.
+func drive(c Config, lateness time.Duration, times ...int64) string {
+	w := Windows[[]int64]{Config: c, Merge: func(into, from *[]int64) { *into = append(*into, *from...) }}
+	var said []string
+	pop := func(each *Window[[]int64]) {
+		said = append(said, fmt.Sprintf("%d-%d %v", each.Start, each.End, each.State))
+	}
+	newest := int64(-1 << 62)
+	for _, at := range times {
+		hit := w.Add(at)
+		if len(hit) == 0 {
+			said = append(said, fmt.Sprintf("late %d", at))
+		}
+		for _, each := range hit {
+			each.State = append(each.State, at)
+		}
+		newest = max(newest, at)
+		for each := w.Pop(newest - int64(lateness)); each != nil; each = w.Pop(newest - int64(lateness)) {
+			pop(each)
+		}
+	}
+	for each := w.Flush(); each != nil; each = w.Flush() {
+		pop(each)
+	}
+	return strings.Join(said, ", ")
+}
+
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name     string
+		config   Config
+		lateness time.Duration
+		times    []int64
+		want     string
+	}{
+		{"tumbling", Config{Time: 10}, 0, []int64{1, 9, 10, 35}, "0-10 [1 9], 10-20 [10], 30-40 [35]"},
+		{"late", Config{Time: 10}, 0, []int64{5, 12, 9, 10}, "0-10 [5], late 9, 10-20 [12 10]"},
+		{"lateness", Config{Time: 10}, 3, []int64{5, 12, 9, 13, 8}, "0-10 [5 9], late 8, 10-20 [12 13]"},
+		{"before 1970", Config{Time: 10}, 0, []int64{-15, -5}, "-20--10 [-15], -10-0 [-5]"},
+		{"sliding", Config{Time: 10, Every: 5}, 0, []int64{2, 7, 11}, "-5-5 [2], 0-10 [2 7], 5-15 [7 11], 10-20 [11]"},
+		{"count", Config{Count: 2}, 0, []int64{1, 2, 3, 9, 10}, "1-2 [1 2], 3-9 [3 9], 10-10 [10]"},
+		{"count or time", Config{Count: 2, Time: 10}, 0, []int64{3, 4, 5, 15, 16}, "3-13 [3 4], 5-15 [5], 15-25 [15 16]"},
+		{"session", Config{Session: 5}, 0, []int64{1, 5, 9, 20, 30}, "1-14 [1 5 9], 20-25 [20], 30-35 [30]"},
+		{"session joined by a late value", Config{Session: 5}, 10, []int64{1, 9, 5, 30}, "1-14 [1 9 5], 30-35 [30]"},
+	} {
+		if got := drive(row.config, row.lateness, row.times...); got != row.want {
+			t.Errorf("%s: got %s, want %s", row.name, got, row.want)
+		}
+	}
+}
+
+// TestAgainstPlainLoops compares windows of time and sessions with loops over all values, on random times that are out of order by less
+// than the lateness, so that none is late.
+func TestAgainstPlainLoops(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var times []int64
+		at := int64(0)
+		for range 50 {
+			at += random.Int64N(8)
+			times = append(times, at-random.Int64N(20))
+		}
+		length := 5 + random.Int64N(20)
+		every := 1 + random.Int64N(length)
+		want := map[string]bool{}
+		for start := int64(-100); start < at+100; start++ {
+			in := slices.DeleteFunc(slices.Sorted(slices.Values(times)), func(v int64) bool { return v < start || v >= start+length })
+			if floor(start, every) == start && len(in) > 0 {
+				want[fmt.Sprintf("%d-%d %v", start, start+length, in)] = true
+			}
+		}
+		check(t, seed, Config{Time: time.Duration(length), Every: time.Duration(every)}, times, want)
+
+		want = map[string]bool{}
+		sorted := slices.Sorted(slices.Values(times))
+		for len(sorted) > 0 {
+			n := 1
+			for n < len(sorted) && sorted[n]-sorted[n-1] < length {
+				n++
+			}
+			want[fmt.Sprintf("%d-%d %v", sorted[0], sorted[n-1]+length, sorted[:n])] = true
+			sorted = sorted[n:]
+		}
+		check(t, seed, Config{Session: time.Duration(length)}, times, want)
+	}
+}
+
+func check(t *testing.T, seed uint64, c Config, times []int64, want map[string]bool) {
+	t.Helper()
+	w := Windows[[]int64]{Config: c, Merge: func(into, from *[]int64) { *into = append(*into, *from...) }}
+	newest, lastEnd := int64(-1<<62), int64(-1<<62)
+	got := map[string]bool{}
+	pop := func(each *Window[[]int64]) {
+		if each.End < lastEnd || each.Count != len(each.State) {
+			t.Errorf("seed %d, %+v: the window %d-%d with %d of %d values follows one that ends at %d", seed, c, each.Start, each.End, len(each.State), each.Count, lastEnd)
+		}
+		lastEnd = each.End
+		got[fmt.Sprintf("%d-%d %v", each.Start, each.End, slices.Sorted(slices.Values(each.State)))] = true
+	}
+	for _, at := range times {
+		for _, each := range w.Add(at) {
+			each.State = append(each.State, at)
+		}
+		newest = max(newest, at)
+		if due := w.Due(); due != Never && w.Len() == 0 {
+			t.Errorf("seed %d: due at %d without a window", seed, due)
+		}
+		for each := w.Pop(newest - 20); each != nil; each = w.Pop(newest - 20) {
+			pop(each)
+		}
+	}
+	for each := w.Flush(); each != nil; each = w.Flush() {
+		pop(each)
+	}
+	for k := range want {
+		if !got[k] {
+			t.Errorf("seed %d, %+v: no window %s", seed, c, k)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("seed %d, %+v: %d windows, want %d", seed, c, len(got), len(want))
+	}
+}
