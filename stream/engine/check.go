@@ -58,6 +58,14 @@ func (c Config) Check() error {
 	return nil
 }
 
+// CheckNamed is Check for a cursor that needs a name.
+func (c CursorConfig) CheckNamed() error {
+	if err := CheckName("cursor", c.Name); err != nil {
+		return err
+	}
+	return c.Check()
+}
+
 // Check returns an error if no engine can open a cursor with that CursorConfig.
 func (c CursorConfig) Check() error {
 	if c.Name != "" {

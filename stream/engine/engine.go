@@ -46,6 +46,9 @@ type Stream interface {
 	// holder has closed it, or is gone, or ctx ends.
 	Cursor(ctx context.Context, c CursorConfig) (Cursor, error)
 
+	// CreateCursor stores the position at which a named cursor begins, without a holder. It does nothing if the cursor exists.
+	CreateCursor(ctx context.Context, c CursorConfig) error
+
 	// Cursors returns the named cursors, sorted by name, whether they are held or not.
 	Cursors(ctx context.Context) ([]CursorInfo, error)
 
@@ -57,6 +60,9 @@ type Stream interface {
 
 	// Get returns the record with a sequence number, or ErrNoRecord. The record is the caller's.
 	Get(ctx context.Context, sequence uint64) (Record, error)
+
+	// Newest returns the sequence number of the newest record that is left, or ErrNoRecord.
+	Newest(ctx context.Context) (uint64, error)
 
 	// Remove removes the record with a sequence number, or returns ErrNoRecord.
 	Remove(ctx context.Context, sequence uint64) error

@@ -183,3 +183,41 @@ func testDeletedCursor(t *testing.T, f Fixture) {
 	expect(t, c, 1, 2, 3)
 	closeCursor(t, c)
 }
+
+// testCreatedCursor: the first opener of a cursor that CreateCursor has made begins where that was, not where it asks to begin.
+func testCreatedCursor(t *testing.T, f Fixture) {
+	s := open(t, f)
+	appendAll(t, s, numbered("a", 1, 3)...)
+	created := engine.CursorConfig{Name: "durable", Filter: "a/#", Start: engine.Start{At: engine.AtNew}}
+	for range 2 { // the second time it exists
+		if err := s.CreateCursor(deadline(t), created); err != nil {
+			t.Fatalf("CreateCursor: %v", err)
+		}
+		appendAll(t, s, numbered("a", 4, 2)...)
+	}
+	if info := cursorInfo(t, s, "durable"); info.Position.Floor != 3 || info.Holder != "" || info.Filter != "a/#" {
+		t.Errorf("Cursors = %+v, want one at 3 without a holder", info)
+	}
+	c := openCursor(t, s, created)
+	expect(t, c, 4, 5, 6, 7)
+	c.Commit(engine.Position{Floor: 5})
+	if err := s.CreateCursor(deadline(t), created); err != nil { // while it is held
+		t.Fatalf("CreateCursor: %v", err)
+	}
+	closeCursor(t, c)
+	c = openCursor(t, s, created)
+	expect(t, c, 6, 7)
+	closeCursor(t, c)
+
+	ahead := engine.CursorConfig{Name: "ahead", Start: engine.Start{At: engine.AtSequence, Sequence: 10}}
+	if err := s.CreateCursor(deadline(t), ahead); err != nil {
+		t.Fatalf("CreateCursor: %v", err)
+	}
+	c = openCursor(t, s, ahead)
+	appendAll(t, s, numbered("a", 8, 3)...)
+	expect(t, c, 10)
+	closeCursor(t, c)
+	if err := s.CreateCursor(deadline(t), engine.CursorConfig{}); err == nil {
+		t.Error("CreateCursor without a name succeeds")
+	}
+}

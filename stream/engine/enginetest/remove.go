@@ -49,6 +49,39 @@ func testRemove(t *testing.T, f Fixture) {
 	expect(t, c, 6)
 }
 
+// testNewest: many records at the end of the stream are removed.
+func testNewest(t *testing.T, f Fixture) {
+	s := open(t, f)
+	newest := func(want uint64) {
+		t.Helper()
+		if got, err := s.Newest(deadline(t)); err != nil || got != want {
+			t.Fatalf("Newest = %d, %v, want %d", got, err, want)
+		}
+	}
+	if n, err := s.Newest(deadline(t)); !errors.Is(err, engine.ErrNoRecord) {
+		t.Fatalf("Newest of an empty stream = %d, %v, want ErrNoRecord", n, err)
+	}
+	appendAll(t, s, numbered("a", 1, 10)...)
+	newest(10)
+	appendAll(t, s, numbered("a/b", 11, 600)...)
+	if n, err := s.Purge(deadline(t), "a/b", 0); err != nil || n != 600 {
+		t.Fatalf("Purge = %d, %v", n, err)
+	}
+	newest(10)
+	if err := s.Remove(deadline(t), 10); err != nil {
+		t.Fatal(err)
+	}
+	newest(9)
+	appendAll(t, s, numbered("a", 611, 1)...)
+	newest(611)
+	if _, err := s.Purge(deadline(t), "", 0); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Newest(deadline(t)); !errors.Is(err, engine.ErrNoRecord) {
+		t.Errorf("Newest of a purged stream = %d, %v, want ErrNoRecord", n, err)
+	}
+}
+
 func testPurge(t *testing.T, f Fixture) {
 	s := open(t, f)
 	for range 5 {

@@ -48,6 +48,8 @@ func Run(t *testing.T, open func(*testing.T) Fixture) {
 		{"SecondOpenerWaits", testSecondOpener},
 		{"SecondProcessWaits", testSecondProcess},
 		{"DeletedCursor", testDeletedCursor},
+		{"CreatedCursor", testCreatedCursor},
+		{"Newest", testNewest},
 		{"Get", testGet},
 		{"Remove", testRemove},
 		{"Purge", testPurge},

@@ -69,11 +69,7 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 		s.open[opened] = struct{}{}
 		return opened, nil, nil
 	}
-	n := s.named[c.Name]
-	if n == nil {
-		n = &namedCursor{name: c.Name, filter: c.Filter, position: engine.Position{Floor: s.start(c.Start) - 1}}
-		s.named[c.Name] = n
-	}
+	n := s.create(c)
 	if n.held != nil {
 		if n.freed == nil {
 			n.freed = make(chan struct{})
@@ -87,6 +83,30 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 	opened.matcher = newMatcher(n.filter)
 	s.open[opened] = struct{}{}
 	return opened, nil, nil
+}
+
+// create returns the named cursor, which it makes if there is none. The caller holds the lock.
+func (s *stream) create(c engine.CursorConfig) *namedCursor {
+	n := s.named[c.Name]
+	if n == nil {
+		n = &namedCursor{name: c.Name, filter: c.Filter, position: engine.Position{Floor: s.start(c.Start) - 1}}
+		s.named[c.Name] = n
+	}
+	return n
+}
+
+// CreateCursor makes a named cursor without a holder, unless it exists.
+func (s *stream) CreateCursor(_ context.Context, c engine.CursorConfig) error {
+	if err := c.CheckNamed(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refusesWork(); err != nil {
+		return err
+	}
+	s.create(c)
+	return nil
 }
 
 // start returns the sequence number at which a new cursor begins. It is at least 1.

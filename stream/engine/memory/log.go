@@ -133,6 +133,19 @@ func (l *log) first() uint64 {
 	return l.last + 1
 }
 
+// newest returns the sequence number of the newest record that is left; 0 if there is none.
+func (l *log) newest() uint64 {
+	for i := len(l.segments) - 1; i >= 0; i-- {
+		entries := l.segments[i].entries
+		for j := len(entries) - 1; j >= l.segments[i].first; j-- {
+			if entries[j].tag != nil {
+				return entries[j].sequence
+			}
+		}
+	}
+	return 0
+}
+
 // removeOldest removes the first record of a log that has one.
 func (l *log) removeOldest() { l.remove(l.left(place{})) }
 

@@ -260,6 +260,20 @@ func (s *stream) Get(_ context.Context, sequence uint64) (engine.Record, error) 
 	return r, nil
 }
 
+// Newest returns the sequence number of the newest record that is left.
+func (s *stream) Newest(context.Context) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return 0, s.err
+	}
+	s.expire(time.Now().UnixNano())
+	if newest := s.log.newest(); newest > 0 {
+		return newest, nil
+	}
+	return 0, engine.ErrNoRecord
+}
+
 // Remove removes the record with a sequence number.
 func (s *stream) Remove(_ context.Context, sequence uint64) error {
 	s.mu.Lock()

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -46,6 +47,36 @@ func (s *stream) cursorBucket(ctx context.Context, create bool) (jetstream.KeyVa
 	s.bucket = kv
 	s.mu.Unlock()
 	return kv, nil
+}
+
+// CreateCursor implements engine.Stream.
+func (s *stream) CreateCursor(ctx context.Context, c engine.CursorConfig) error {
+	if err := c.CheckNamed(); err != nil {
+		return err
+	}
+	if err := s.endError(); err != nil {
+		return err
+	}
+	kv, err := s.cursorBucket(ctx, true)
+	if err != nil {
+		return err
+	}
+	if _, revision, err := readCursor(ctx, s.e, kv, c.Name); err != nil || revision > 0 {
+		return err
+	}
+	from, err := s.from(ctx, c.Start)
+	if err != nil {
+		return err
+	}
+	value, err := json.Marshal(cursorEntry{Filter: c.Filter, Floor: from - 1})
+	if err != nil {
+		return err
+	}
+	_, err = request(ctx, s.e, func(ctx context.Context) (uint64, error) { return kv.Create(ctx, c.Name, value) })
+	if isConflict(err) {
+		return nil // another process has made it, or an earlier attempt whose response was lost
+	}
+	return err
 }
 
 // Cursors implements engine.Stream.

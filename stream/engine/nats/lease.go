@@ -101,8 +101,10 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 					return nil, err
 				}
 				old = cursorEntry{Filter: c.Filter, Floor: from - 1}
-			} else if err := s.clamp(ctx, &old); err != nil {
-				return nil, err
+			} else if old.Term > 0 { // otherwise it may begin behind the end of the stream
+				if err := s.clamp(ctx, &old); err != nil {
+					return nil, err
+				}
 			}
 			old.Session, old.Holder, old.Term = l.session, c.Holder, old.Term+1
 			l.entry, l.revision = old, revision
