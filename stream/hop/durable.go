@@ -116,6 +116,13 @@ func (st *storedStream) makePlace() error {
 	return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("stream %q has members of %d durables already, its limit", st.name(), maxDurables)}
 }
 
+// hasCursor reports whether this node holds the engine's cursor, so that its position is stored.
+func (d *durable) hasCursor() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.window != nil && !d.ending
+}
+
 // join adds a member, after its client has got the RESULT.
 func (d *durable) join(m *member) {
 	d.mu.Lock()

@@ -1,12 +1,14 @@
 package hop_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/engine"
 	"example.com/ferry/stream/hop"
 )
 
@@ -90,6 +92,41 @@ func TestNewDurable(t *testing.T) {
 		p.expectMessages(payload)
 		_ = p.conn.Close()
 	}
+}
+
+// TestStartIsStored: the RESULT of the SUB of a new durable comes after the engine has stored where the durable begins. A node that is
+// killed right after it goes on there.
+func TestStartIsStored(t *testing.T) {
+	s := openStream(t, newEngine(t), "orders", "orders/#")
+	s.Stream = cursorless{s.Stream}
+	_, addr := serve(t, hop.Config{Stored: []hop.Stored{s}})
+	src := greet2(t, addr)
+	src.publish(src.tag("orders/1"), orders(3)...)
+	for _, c := range []struct {
+		name  string
+		sub   native.SubFrame
+		floor uint64
+	}{
+		{"new", native.SubFrame{Start: native.StartNew}, 3},
+		{"first", native.SubFrame{Start: native.StartFirst}, 0},
+		{"sequence", native.SubFrame{Start: native.StartSequence, Value: 3}, 2},
+	} {
+		c.sub.Filter, c.sub.Durable = "orders/#", c.name
+		greet2(t, addr).subscribeStored(c.sub)
+		all, err := s.Stream.Cursors(t.Context())
+		i := slices.IndexFunc(all, func(i engine.CursorInfo) bool { return i.Name == c.name })
+		if err != nil || i < 0 || all[i].Position.Floor != c.floor {
+			t.Errorf("%s: after the RESULT the engine has %+v, %v, want a cursor at %d", c.name, all, err, c.floor)
+		}
+	}
+}
+
+// cursorless is a Stream on which no cursor can be opened, as after the end of the node.
+type cursorless struct{ engine.Stream }
+
+func (cursorless) Cursor(ctx context.Context, _ engine.CursorConfig) (engine.Cursor, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
 
 // TestMembersShare: members of a durable share its messages. Messages of a member whose connection is lost, or that unsubscribes, go

@@ -2,6 +2,7 @@ package hop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -53,9 +54,11 @@ func (s *session) subscribeStored(v native.SubFrame) {
 	switch {
 	case err != nil:
 		s.respond(result, err)
+	case sub.member != nil:
+		s.announceAfter(sub, result, sub.storeStart)
 	case sub.start.At == engine.AtNew:
 		s.announceAfter(sub, result, sub.beginHere)
-	case sub.start.At == engine.AtSequence && sub.member == nil:
+	case sub.start.At == engine.AtSequence:
 		s.announceAfter(sub, result, sub.notBehindNext)
 	default:
 		s.announce(sub, result)
@@ -82,6 +85,31 @@ func (s *storedSub) beginHere() error {
 	info, err := s.stored.config().Stream.Info(ctx)
 	s.start = engine.Start{At: engine.AtSequence, Sequence: info.Last + 1}
 	return err
+}
+
+// storeStart makes the engine store where a new durable begins. The RESULT says that it does: even if the node ends right after it,
+// the durable gets the messages that are published from then on. While the engine does not respond, the RESULT waits. The SUB of a
+// client that has connected again must not fail for that reason.
+func (s *storedSub) storeStart() error {
+	if s.member.durable.hasCursor() {
+		return nil
+	}
+	cfg := engine.CursorConfig{Name: s.member.durable.name, Filter: s.filter, Start: s.start}
+	session := s.session.peer.Context()
+	for {
+		ctx, cancel := context.WithTimeout(session, closeTimeout)
+		err := s.stored.config().Stream.CreateCursor(ctx, cfg)
+		cancel()
+		if err == nil || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) || s.session.storedSub(s.id) != s {
+			return err
+		}
+		s.session.log.Warn("the start of a durable is not stored: trying again", "stream", s.stored.name(), "durable", cfg.Name, "err", err)
+		select {
+		case <-time.After(reopenAfter):
+		case <-session.Done():
+			return err
+		}
+	}
 }
 
 // notBehindNext makes a subscription begin with the next message at the latest. A client that goes on behind what it has received asks
