@@ -40,6 +40,9 @@ func (h *host) start() (err error) {
 	if h.ledger, err = openLedger(filepath.Join(h.config.Dir, "ledger.json")); err != nil {
 		return err
 	}
+	if err := h.removeHalfMade(); err != nil {
+		return err
+	}
 	srv, err := startServer(h.config, h.gate)
 	if err != nil {
 		return err

@@ -38,6 +38,54 @@ func (e *Engine) recover(ctx context.Context) error {
 	return nil
 }
 
+// removeHalfMade removes the directories of streams and buckets whose making was interrupted, because the server would not recover
+// them. The server writes the configuration, then its sum, and responds after that: a directory without a sum and without records has
+// nothing that was acknowledged. Engine.Open makes a stream, and the next durable a bucket.
+func (h *host) removeHalfMade() error {
+	dir := filepath.Join(h.dir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	found, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("engine: %w", err)
+	}
+	for _, d := range found {
+		path := filepath.Join(dir, d.Name())
+		half, err := halfMade(path)
+		if err == nil && half {
+			h.config.Log.Warn("engine: the process ended while it made a stream or the bucket of its cursors: it is made again", "dir", path)
+			err = os.RemoveAll(path)
+		}
+		if err != nil {
+			return fmt.Errorf("engine: %w", err)
+		}
+	}
+	return nil
+}
+
+// halfMade reports whether the directory of a stream has a configuration, no sum of it, and no bytes of records.
+func halfMade(path string) (bool, error) {
+	if _, err := os.Stat(filepath.Join(path, server.JetStreamMetaFile)); err != nil {
+		return false, ignoreMissing(err)
+	}
+	if info, err := os.Stat(filepath.Join(path, server.JetStreamMetaFileSum)); err == nil && info.Size() > 0 || ignoreMissing(err) != nil {
+		return false, ignoreMissing(err)
+	}
+	blocks, err := os.ReadDir(filepath.Join(path, "msgs"))
+	for _, b := range blocks {
+		info, err := b.Info()
+		if err != nil || info.Size() > 0 {
+			return false, err
+		}
+	}
+	return ignoreMissing(err) == nil, ignoreMissing(err)
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // findLost reports the records of a stream that the server has lost since it was stopped.
 func (e *Engine) findLost(ctx context.Context, c engine.Config) error {
 	if c.InMemory {
