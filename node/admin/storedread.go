@@ -38,7 +38,6 @@ const (
 	maxReadBytes     = 4 << 20  // of the payloads in the result
 	readBatch        = 256      // records
 	readBytes        = 1 << 20  // of the payloads of a batch
-	maxProbes        = 256      // sequence numbers without a record, at the end of a stream
 )
 
 // readRecords reads records with cursors that end with it. A cursor waits at the end of the stream, so readRecords looks for the
@@ -60,22 +59,24 @@ func readRecords(ctx context.Context, s engine.Stream, q recordsQuery) (records,
 	return out, out.readBack(ctx, s, q, info.First, newest)
 }
 
-// newestRecord returns the sequence number of the newest record that is left; 0 if there is none, or none near the end.
+// newestRecord returns the sequence number of the newest record that is left, or a damaged one at the end of the stream; 0 if there
+// is none.
 func newestRecord(ctx context.Context, s engine.Stream, info engine.Info) (uint64, error) {
 	if info.Records == 0 {
 		return 0, nil
 	}
-	for sequence, n := info.Last, 0; sequence >= max(info.First, 1) && n < maxProbes; sequence, n = sequence-1, n+1 {
-		_, err := s.Get(ctx, sequence)
-		var damaged *engine.CorruptError
-		if err == nil || errors.As(err, &damaged) {
-			return sequence, nil
-		}
-		if !errors.Is(err, engine.ErrNoRecord) {
-			return 0, err
-		}
+	var damaged *engine.CorruptError
+	switch _, err := s.Get(ctx, info.Last); {
+	case err == nil || errors.As(err, &damaged):
+		return info.Last, nil
+	case !errors.Is(err, engine.ErrNoRecord):
+		return 0, err
 	}
-	return 0, nil
+	newest, err := s.Newest(ctx)
+	if errors.Is(err, engine.ErrNoRecord) {
+		return 0, nil
+	}
+	return newest, err
 }
 
 // readOn reads from out.from on.

@@ -61,6 +61,13 @@ func (s *fakeStream) Get(_ context.Context, sequence uint64) (engine.Record, err
 	return s.records[i], nil
 }
 
+func (s *fakeStream) Newest(context.Context) (uint64, error) {
+	if len(s.records) == 0 {
+		return 0, engine.ErrNoRecord
+	}
+	return s.records[len(s.records)-1].Sequence, nil
+}
+
 func (s *fakeStream) Cursor(_ context.Context, c engine.CursorConfig) (engine.Cursor, error) {
 	if c.Name != "" || c.Start.At != engine.AtSequence {
 		s.t.Errorf("cursor %+v: want one without a name, from a sequence number", c)
@@ -141,6 +148,7 @@ func TestReadRecords(t *testing.T) {
 		{"the newest are removed", upTo(10), 60, recordsQuery{limit: 2}, "9 10", 9, 60},
 		{"the newest are removed, older", upTo(10), 60, recordsQuery{limit: 2, before: 30}, "9 10", 9, 29},
 		{"the newest are removed, from", upTo(10), 60, recordsQuery{limit: 5, from: 9}, "9 10", 9, 60},
+		{"many of the newest are removed", upTo(10), 600, recordsQuery{limit: 2}, "9 10", 9, 600},
 		{"empty", nil, 0, recordsQuery{limit: 2}, "", 1, 0},
 		{"all removed", nil, 70, recordsQuery{limit: 2}, "", 1, 0},
 	} {
