@@ -170,7 +170,7 @@ func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 		}
 	case Bool:
 		if t.kind == Bool {
-			return (v.Bool == t.boolean) == (t.operator == equal), false
+			return t.holdsBool(v.Bool), false
 		}
 	}
 	return false, true
@@ -216,3 +216,6 @@ func (t *Test) ordered(o ordering) bool {
 	}
 	return o == greater || o == equalTo
 }
+
+// holdsBool is Holds for a bool. The test's literal is a bool.
+func (t *Test) holdsBool(v bool) bool { return (v == t.boolean) == (t.operator == equal) }
