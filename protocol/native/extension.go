@@ -28,6 +28,29 @@ const (
 	TLVNumber       TLV = 20 // CALL: u32, the number that the caller gave to the call, because a node gives it another one
 )
 
+// OfNode reports whether only nodes write entries of type t in a PUB. A node removes those of a client.
+func (t TLV) OfNode() bool {
+	switch t {
+	case TLVSequence, TLVDeliveries, TLVOrigin, TLVHops, TLVTagName, TLVDeadLetter:
+		return true
+	}
+	return false
+}
+
+// ClearNodeTLVs overwrites the entries of an extension that only nodes write with padding.
+func ClearNodeTLVs(extension []byte) {
+	for rest := extension; len(rest) > 0; {
+		t, _, n := nextTLV(rest)
+		if n == 0 {
+			return
+		}
+		if t.OfNode() {
+			clear(rest[:n]) // each byte is an entry of TLVPadding
+		}
+		rest = rest[n:]
+	}
+}
+
 // tlvHeader is the length of the type and the length of an entry, in bytes.
 const tlvHeader = 3
 

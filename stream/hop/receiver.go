@@ -118,8 +118,12 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	return end, nil
 }
 
-// validate checks the payload of f as the listener is configured, and sets the flags of f accordingly.
+// validate checks the payload of f as the listener is configured, and sets the flags of f accordingly. It removes what a client could
+// forge from the extension of f.
 func (r *receiver) validate(f native.Frame) error {
+	if extension := f.Extension(); len(extension) > 0 {
+		native.ClearNodeTLVs(extension)
+	}
 	flags := f.Flags() & native.FlagAddressed
 	how := r.session.listener.validation()
 	if ft := r.session.broker.formats[f.Type()]; ft != nil && how != ValidateOff {

@@ -23,8 +23,7 @@ func (rs *records) reset() {
 	rs.list, rs.extension = rs.list[:0], rs.extension[:0]
 }
 
-// add adds the record of f. Of its extension it takes over the entries that belong to the message: only nodes write the others. The
-// error says why the message cannot be stored.
+// add adds the record of f, whose extension has no entries of nodes any more. The error says why the message cannot be stored.
 func (rs *records) add(cfg *Stored, formats *format.ByType, tag string, f native.Frame) error {
 	record := engine.Record{
 		Tag: tag, Type: f.Type(), Validated: f.Flags()&native.FlagValid != 0, Time: f.Time(), Payload: f.Payload(),
@@ -34,7 +33,6 @@ func (rs *records) add(cfg *Stored, formats *format.ByType, tag string, f native
 		switch t {
 		case native.TLVID:
 			record.ID = string(value)
-		case native.TLVSequence, native.TLVDeliveries, native.TLVTagName, native.TLVDeadLetter:
 		case native.TLVKey:
 			if len(value) > native.MaxKey {
 				return fmt.Errorf("a key of %d bytes: at most %d are accepted", len(value), native.MaxKey)

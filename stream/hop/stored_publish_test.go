@@ -70,6 +70,7 @@ func TestStoredRecord(t *testing.T) {
 	ext := native.AppendTLV(nil, native.TLVSequence, "12345678")
 	ext = native.AppendTLV(append(ext, trace...), native.TLVID, "first")
 	ext = native.AppendTLV(ext, native.TLVDeadLetter, "x")
+	ext = native.AppendTLV(native.AppendTLV(ext, native.TLVOrigin, "another node"), native.TLVHops, "\x01")
 	payload := []byte("\xa1bidfsecond") // {"id": "second"}
 	h := native.PubHeader{Type: ferry.CBOR, Tag: tag, Source: p.id, Time: 77}
 	first := native.AppendExtendedPub(nil, h, ext, payload)

@@ -392,6 +392,43 @@ func TestForwardsVerbatim(t *testing.T) {
 	}
 }
 
+// TestForgedEntries: a client cannot write the entries of an extension that only nodes write, whether its message is addressed or not.
+// The others stay, and so does the length of the frame.
+func TestForgedEntries(t *testing.T) {
+	_, addr := serve(t, hop.Config{})
+	sub, addressed, src := greet(t, addr), greet(t, addr), greet(t, addr)
+	sub.subscribe(native.SubFrame{ID: 1, Window: 1 << 20, Filter: "a"})
+	addressed.subscribe(native.SubFrame{ID: 1, Window: 1 << 20, Filter: "a", Addressed: true})
+	tag := src.tag("a")
+	kept := native.AppendTLV(native.AppendTLV(nil, native.TLVTraceState, "state"), native.TLVKey, "key")
+	extension := native.AppendTLV(nil, native.TLVSequence, "12345678")
+	extension = native.AppendTLV(append(extension, kept...), native.TLVDeliveries, "1234")
+	for _, t := range []native.TLV{native.TLVOrigin, native.TLVHops, native.TLVTagName} {
+		extension = native.AppendTLV(extension, t, "x")
+	}
+	extension = native.AppendTLV(native.AppendDeadLetter(extension, native.DeadLetter{Stream: "s", Tag: "t"}), 200, "private")
+	want := native.AppendTLV(kept, 200, "private")
+	for _, to := range []*peer{sub, addressed} {
+		h := native.PubHeader{Tag: tag, Source: src.id}
+		if to == addressed {
+			h.Flags, h.Source = native.FlagAddressed, to.id
+		}
+		sent := native.AppendExtendedPub(nil, h, extension, []byte("payload"))
+		src.write(sent)
+		f := to.read()
+		for f != nil && f.Kind() != native.Pub {
+			f = to.read()
+		}
+		var got []byte
+		for t, value := range native.TLVs(f.Extension()) {
+			got = native.AppendTLV(got, t, value)
+		}
+		if !bytes.Equal(got, want) || string(f.Payload()) != "payload" || len(f) != len(sent) {
+			t.Errorf("got the entries %x and %q, want %x", got, f.Payload(), want)
+		}
+	}
+}
+
 func TestIdentities(t *testing.T) {
 	id := func(name string) hop.Identity { return hop.Identity{Name: name} }
 	known, err := hop.NewIdentities([]hop.Credential{

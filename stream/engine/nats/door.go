@@ -3,6 +3,7 @@ package nats
 import (
 	"bufio"
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -11,11 +12,14 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"example.com/ferry/protocol/native"
 )
 
 // door accepts the NATS clients of an embedded server and passes on what they send. The server publishes the acknowledgement of a
 // stored message on the reply subject that its publisher names, and checks no permission for that: a client could write into other
-// streams, and into the positions of cursors. So the door ends a connection that names a reply subject outside of its inboxes.
+// streams, and into the positions of cursors. So the door ends a connection that names a reply subject outside of its inboxes. It
+// also ends one that publishes an extension with entries that only nodes write: a forged dead letter would be replayed on any tag.
 type door struct {
 	listener net.Listener
 	connect  func() (net.Conn, error) // to the server
@@ -138,11 +142,17 @@ func admit(to io.Writer, from io.Reader) error {
 		if err != nil {
 			return nil
 		}
-		size, err := admitLine(out, line)
+		headers, size, err := admitLine(out, line)
 		if err != nil {
 			return err
 		}
 		if size >= 0 {
+			if headers > 0 {
+				if err := admitHeaders(out, in, headers); err != nil {
+					return err
+				}
+				size -= headers
+			}
 			if _, err := io.CopyN(out, in, int64(size)); err != nil {
 				return nil
 			}
@@ -163,8 +173,34 @@ func admit(to io.Writer, from io.Reader) error {
 	}
 }
 
-// admitLine writes an operation as the door understands it. It returns the size of the payload that follows, or -1.
-func admitLine(out *bufio.Writer, line []byte) (size int, err error) {
+// admitHeaders copies the headers of a message.
+func admitHeaders(out *bufio.Writer, in *bufio.Reader, size int) error {
+	b := make([]byte, size)
+	if _, err := io.ReadFull(in, b); err != nil {
+		return nil // the next read finds the end, too
+	}
+	for line := range bytes.Lines(b) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if !bytes.EqualFold(bytes.TrimSpace(name), []byte(hdrExt)) {
+			continue
+		}
+		extension, err := base64.RawStdEncoding.DecodeString(string(bytes.TrimSpace(value)))
+		if err != nil {
+			return fmt.Errorf("header %s: %w", hdrExt, err)
+		}
+		for t := range native.TLVs(extension) {
+			if t.OfNode() {
+				return fmt.Errorf("header %s has an entry of type %d, which only nodes write", hdrExt, t)
+			}
+		}
+	}
+	_, _ = out.Write(b) // Flush returns the error
+	return nil
+}
+
+// admitLine writes an operation as the door understands it. It returns the size of the payload that follows, which begins with that
+// many bytes of headers, or -1.
+func admitLine(out *bufio.Writer, line []byte) (headers, size int, err error) {
 	op, args, _ := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(" "))
 	name := string(bytes.ToUpper(bytes.TrimRight(op, "\t")))
 	fields := bytes.Fields(args)
@@ -172,30 +208,35 @@ func admitLine(out *bufio.Writer, line []byte) (size int, err error) {
 	switch name {
 	case "CONNECT", "SUB", "UNSUB", "PING", "PONG":
 		if bytes.IndexByte(args, '\r') >= 0 {
-			return 0, fmt.Errorf("operation %s has a carriage return", name)
+			return 0, 0, fmt.Errorf("operation %s has a carriage return", name)
 		}
 		_, _ = fmt.Fprintf(out, "%s %s\r\n", name, args) // Flush returns the error
-		return -1, nil
+		return 0, -1, nil
 	case "HPUB":
 		numbers = 2
 	case "PUB":
 	default:
-		return 0, fmt.Errorf("unknown operation %.20q", op)
+		return 0, 0, fmt.Errorf("unknown operation %.20q", op)
 	}
 	n := len(fields)
 	if n < 1+numbers || n > 2+numbers {
-		return 0, fmt.Errorf("operation %s has %d arguments", name, n)
+		return 0, 0, fmt.Errorf("operation %s has %d arguments", name, n)
 	}
 	if n == 2+numbers && !bytes.HasPrefix(fields[1], []byte("_INBOX.")) {
-		return 0, fmt.Errorf("it publishes with the reply subject %.80q: name one that begins with _INBOX", fields[1])
+		return 0, 0, fmt.Errorf("it publishes with the reply subject %.80q: name one that begins with _INBOX", fields[1])
 	}
-	for _, number := range fields[n-numbers:] {
+	for i, number := range fields[n-numbers:] {
 		v, err := strconv.ParseUint(string(number), 10, 31)
 		if err != nil {
-			return 0, fmt.Errorf("operation %s: size %.20q", name, number)
+			return 0, 0, fmt.Errorf("operation %s: size %.20q", name, number)
 		}
-		size = int(v)
+		if size = int(v); i+1 < numbers {
+			headers = size
+		}
+	}
+	if headers > min(size, maxHeaders) {
+		return 0, 0, fmt.Errorf("operation %s has %d bytes of headers: at most %d, and no more than its %d bytes", name, headers, maxHeaders, size)
 	}
 	_, _ = fmt.Fprintf(out, "%s %s\r\n", name, bytes.Join(fields, []byte(" ")))
-	return size, nil
+	return headers, size, nil
 }

@@ -2,6 +2,8 @@ package nats
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -9,6 +11,7 @@ import (
 
 	natsgo "github.com/nats-io/nats.go"
 
+	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
 )
 
@@ -70,14 +73,27 @@ func TestListenerReplies(t *testing.T) {
 	}
 }
 
+// hpub returns a message with headers.
+func hpub(headers string) string {
+	headers = "NATS/1.0\r\n" + headers + "\r\n\r\n"
+	return fmt.Sprintf("HPUB a %d %d\r\n%sx\r\n", len(headers), len(headers)+1, headers)
+}
+
 // TestAdmit: the server gets the operations in one form, so that it understands each as the door does.
 func TestAdmit(t *testing.T) {
 	t.Parallel()
+	key := base64.RawStdEncoding.EncodeToString(native.AppendTLV(nil, native.TLVKey, "k"))
+	forged := base64.RawStdEncoding.EncodeToString(native.AppendDeadLetter(nil, native.DeadLetter{Stream: "s"}))
 	for _, row := range []struct{ name, sent, passed, refused string }{
 		{"operations", "CONNECT {\"a\": 1}\r\nping\r\nSUB a 1\r\n", "CONNECT {\"a\": 1}\r\nPING \r\nSUB a 1\r\n", ""},
 		{"a message", "PUB a 3\r\nx\r\n\r\nHPUB  d\t_INBOX.c 2 4\n1234\r\n", "PUB a 3\r\nx\r\n\r\nHPUB d _INBOX.c 2 4\r\n1234\r\n", ""},
 		{"a reply subject", "PUB a ferry.b 1\r\nx\r\n", "", "reply subject"},
 		{"one of a message with headers", "HPUB a $JS.API.b 1 1\r\nx\r\n", "", "reply subject"},
+		{"headers", hpub("Ferry-Ext: " + key), hpub("Ferry-Ext: " + key), ""},
+		{"a forged entry", hpub("A: b\r\nferry-ext:" + forged), "", "which only nodes write"},
+		{"no extension", hpub("Ferry-Ext: ?"), "", "Ferry-Ext"},
+		{"headers that are longer than the message", "HPUB a 9 8\r\n", "", "headers"},
+		{"long headers", "HPUB a 70000 70001\r\n", "", "headers"},
 		{"a carriage return", "PUB a _INBOX.x\rferry.b 1\r\nx\r\n", "", "arguments"},
 		{"one in a subscription", "SUB a\rb 1\r\n", "", "carriage return"},
 		{"a long payload", "PUB a 1\r\nxPUB a b 1\r\n", "", "longer"},
