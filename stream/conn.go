@@ -139,6 +139,8 @@ func (cn *conn) handleNotice(v native.NoticeFrame) {
 		s.unstored.refuse(cn, v.Count, why)
 	case s != nil:
 		cn.client.addNotice(s.tag, v.Count, why)
+	case v.Tag == native.ByName:
+		cn.client.addNotice("several tags", v.Count, why)
 	default:
 		cn.client.addNotice(fmt.Sprintf("number %d", v.Tag), v.Count, why)
 	}

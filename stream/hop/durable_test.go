@@ -147,6 +147,7 @@ func TestMembersShare(t *testing.T) {
 		return !slices.ContainsFunc(workStats(t, b).Members, func(m hop.MemberStats) bool { return m.InFlight != 10 })
 	})
 	_ = members[0].conn.Close()
+	eventually(t, "its messages came back", func() bool { return len(workStats(t, b).Members) == 2 })
 	members[1].write(native.AppendUnsubNotTried(nil, 1))
 	var got []string
 	deliveries := 0

@@ -1,39 +1,88 @@
 package hop
 
 import (
+	"strings"
+	"sync"
 	"time"
 
 	"example.com/ferry/protocol/native"
 )
 
-// notices tells a client which of its messages were dropped. It sends at most one NOTICE a second. Further drops are
-// added up for the next NOTICE.
+// Bounds of the NOTICEs of one connection. Without them, a client that publishes what is refused gets more than it can read, and
+// loses its connection because it has too many unread responses.
+const (
+	noticesEvery   = time.Second          // between two rounds of NOTICEs for messages on tags that are not stored
+	maxNotices     = 32                   // tags and codes in a round; one more NOTICE counts the messages beyond
+	noticeInterval = time.Second / 256    // between two NOTICEs that keep the order of stored messages, on average
+	noticeBurst    = 256 * noticeInterval // how far they may be ahead of that average
+	maxReason      = 256                  // bytes of the reason in a NOTICE
+)
+
+// notices tells a client which of its messages were dropped. It sends a round of NOTICEs a second. Further drops are added up for the
+// next round.
 type notices struct {
-	waiting native.NoticeFrame // next NOTICE; Count is 0 if there is none
-	sentAt  int64              // when the last NOTICE was sent, in Unix nanoseconds
+	mu      sync.Mutex
+	waiting []native.NoticeFrame // the next round; each tag and code once
+	sentAt  int64                // when the last round was sent, in Unix nanoseconds
+	paid    int64                // time up to which the NOTICEs of stored tags have used noticeInterval each, in Unix nanoseconds
 }
 
-// add adds v to the next NOTICE. If that one has another tag or code, it is sent first.
+// add adds v to the next round.
 func (n *notices) add(s *session, now int64, v native.NoticeFrame) {
-	if n.waiting.Count > 0 && (n.waiting.Tag != v.Tag || n.waiting.Code != v.Code) {
-		n.send(s, now)
-	}
-	if n.waiting.Count == 0 {
-		n.waiting = v
-	} else {
-		n.waiting.Count += v.Count
-	}
-	if now-n.sentAt > int64(time.Second) {
-		n.send(s, now)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.count(v)
+	if now-n.sentAt > int64(noticesEvery) {
+		n.sendRound(s, now)
 	}
 }
 
-// send sends the next NOTICE, if there is one.
+func (n *notices) count(v native.NoticeFrame) {
+	for i := range n.waiting {
+		if w := &n.waiting[i]; w.Tag == v.Tag && w.Code == v.Code || w.Tag == native.ByName { // the latter is the last one
+			w.Count += v.Count
+			return
+		}
+	}
+	if len(n.waiting) == maxNotices {
+		v.Tag = native.ByName // several tags: all further messages of the round count here
+	}
+	n.waiting = append(n.waiting, v)
+}
+
+// send sends the next round, if there is anything in it.
 func (n *notices) send(s *session, now int64) {
-	if n.waiting.Count == 0 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.sendRound(s, now)
+}
+
+func (n *notices) sendRound(s *session, now int64) {
+	if len(n.waiting) == 0 {
 		return
 	}
-	v := n.waiting
-	n.waiting, n.sentAt = native.NoticeFrame{}, now
+	for _, v := range n.waiting {
+		s.notice(v)
+	}
+	n.waiting, n.sentAt = n.waiting[:0], now
+}
+
+// take returns 0 if a NOTICE of a stored tag may be sent now, and otherwise how long it has to wait.
+func (n *notices) take(now int64) (wait time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	paid := max(n.paid, now)
+	if ahead := time.Duration(paid - now); ahead >= noticeBurst {
+		return ahead - noticeBurst + noticeInterval
+	}
+	n.paid = paid + int64(noticeInterval)
+	return 0
+}
+
+// notice sends a NOTICE.
+func (s *session) notice(v native.NoticeFrame) {
+	if len(v.Reason) > maxReason {
+		v.Reason = strings.ToValidUTF8(v.Reason[:maxReason], "")
+	}
 	s.peer.Respond(func(b []byte) []byte { return native.AppendNotice(b, v) })
 }

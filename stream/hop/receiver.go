@@ -27,7 +27,6 @@ type receiver struct {
 	masks     []uint64         // indexed by predicate of the route; bit i is the result for frame i of the run
 	addressed []*deliveryQueue // reused by routeAddressed
 	latencies latencies
-	notices   notices
 
 	records       records // of the run, if its tag is stored
 	confirmations *confirmations
@@ -49,10 +48,10 @@ func (r *receiver) BatchEnds() {
 	r.latencies.publish(r.session.broker)
 }
 
-// BeforePong sends the pending NOTICE: the client expects it before the response to its PING. It returns false if messages before
+// BeforePong sends the pending NOTICEs: the client expects them before the response to its PING. It returns false if messages before
 // the PING wait to be stored. Value 0 is a heartbeat, which confirms nothing.
 func (r *receiver) BeforePong(value uint64) bool {
-	r.notices.send(r.session, r.now)
+	r.session.notices.send(r.session, r.now)
 	return value == 0 || r.confirmations.ping(value)
 }
 
@@ -161,7 +160,7 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 		p.skip(len(f), notice, r.confirmations)
 		return nil
 	}
-	r.notices.add(r.session, r.now, notice)
+	r.session.notices.add(r.session, r.now, notice)
 	p.returnHalf()
 	return nil
 }

@@ -26,6 +26,7 @@ type session struct {
 	control  *subscriberStream
 	log      *slog.Logger
 	calls    callEnd
+	notices  notices
 
 	mu        sync.Mutex
 	data      []*subscriberStream      // indexed by data stream; nil until used

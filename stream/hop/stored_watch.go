@@ -55,8 +55,10 @@ func (st *storedStream) explain(b *Broker) {
 	b.cfg.Load().Log.Warn("messages wait to be stored", "stream", st.name(), "bytes", st.pending.Load(), "err", err)
 	for _, s := range b.allSessions() {
 		for _, p := range s.publishersOf(st) {
-			notice := native.NoticeFrame{Tag: p.tag.id, Code: native.CodeLimit, Reason: reason}
-			s.peer.Respond(func(b []byte) []byte { return native.AppendNotice(b, notice) })
+			if s.notices.take(time.Now().UnixNano()) > 0 {
+				break // it is told of many tags: the others wait for the same reason
+			}
+			s.notice(native.NoticeFrame{Tag: p.tag.id, Code: native.CodeLimit, Reason: reason})
 		}
 	}
 }

@@ -2,6 +2,7 @@ package hop
 
 import (
 	"sync"
+	"time"
 
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
@@ -19,6 +20,7 @@ type unstored struct {
 	settled int  // runs at the front that need no engine any more, and wait only while the credit is withheld
 	closed  bool // the engine was closed before it had stored all: settled grows no more
 	done    func(error)
+	pausing bool // the connection has had its NOTICEs for now: a timer calls returnSettled
 }
 
 // unstoredRun is a run of messages that are to be stored, or of messages that are dropped or addressed to a client.
@@ -105,8 +107,9 @@ func (p *publisher) settle() {
 	p.returnSettled()
 }
 
-// returnSettled sends the notices and the credit of the settled runs, unless the credit is withheld. The caller holds the lock of
-// p.unstored.
+// returnSettled sends the notices and the credit of the settled runs, unless the credit is withheld. A notice keeps its place in the
+// order of the messages, so when the connection has had too many of them, the credit behind it waits, too, and slows the publisher
+// down. The caller holds the lock of p.unstored.
 func (p *publisher) returnSettled() {
 	u := &p.unstored
 	bytes := 0
@@ -117,17 +120,41 @@ func (p *publisher) returnSettled() {
 		}
 	}
 	for u.settled > 0 && p.withholds.Load() == 0 {
+		if u.runs.Front().notice.Count > 0 && !p.mayNotice() {
+			break
+		}
 		run := u.runs.Pop()
 		u.settled--
 		u.next--
 		if run.notice.Count > 0 {
 			send()
-			p.session.peer.Respond(func(b []byte) []byte { return native.AppendNotice(b, run.notice) })
+			p.session.notice(run.notice)
 		}
 		bytes += run.bytes
 		run.confirmations.end(run.epoch, send)
 	}
 	send()
+}
+
+// mayNotice reports whether a NOTICE of the publisher may be sent now. Otherwise a timer calls returnSettled when it may. The caller
+// holds the lock of p.unstored.
+func (p *publisher) mayNotice() bool {
+	u := &p.unstored
+	if u.pausing {
+		return false
+	}
+	wait := p.session.notices.take(time.Now().UnixNano())
+	if wait == 0 {
+		return true
+	}
+	u.pausing = true
+	time.AfterFunc(wait, func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.pausing = false
+		p.returnSettled()
+	})
+	return false
 }
 
 // waiting reports whether messages of the publisher wait to be stored.
