@@ -1,0 +1,13 @@
+// Package operator has operators on streams of Go values: filters, windows, groups, joins and more.
+//
+// A Stream describes values that arrive over time, and an operator makes a Stream of another one. Start builds the operators and runs
+// them as one chain of function calls: a value passes all operators before the next one begins, without channels and goroutines
+// between them. Every operator measures time on the clock of its stream: the wall clock, or the times that EventTime gives to the
+// values. Windows emit when the watermark, the earliest time that is still expected, has passed their ends. What operators keep is
+// bounded: what exceeds a limit is dropped and counted (Stats). With a Config.Store it survives the process.
+//
+//	timed := operator.EventTime(readings, at, operator.Disorder{Bound: time.Second})
+//	hot := operator.Filter(timed, func(r Reading) bool { return r.Value > 30 })
+//	means := operator.Window(hot, operator.Tumbling(10*time.Second), operator.Mean(Reading.value))
+//	err := operator.Run(ctx, nil, operator.Publish(means, client, message))
+package operator

@@ -1,0 +1,258 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// Config configures a run. A nil *Config and zero values mean the defaults.
+type Config struct {
+	// Name is the name of the run in errors and in Store. Empty means "operators".
+	Name string
+
+	// Store keeps the state of the operators, so that a run that is started again goes on where it was. Nil means that the state is
+	// lost with the run.
+	Store Store
+
+	// Log receives the first late value and the first dropped one. Nil means slog.Default.
+	Log *slog.Logger
+}
+
+// Stats are the counters of a run.
+type Stats struct {
+	Late     uint64 // values that came behind their window and its allowed lateness, and were dropped
+	Dropped  uint64 // values that were dropped because of a limit: of keys, open windows, or kept values
+	Repeated uint64 // values that were skipped because the state has them already
+	Groups   int    // of all GroupBy
+}
+
+// Running is a run: chains of operators between sources and sinks. One goroutine at a time is in it: the values and timers of a run are
+// handled one after the other. All methods may overlap.
+type Running struct {
+	name   string
+	log    *slog.Logger
+	ctx    context.Context // of the run, for functions that are passed one
+	cancel context.CancelFunc
+	done   chan struct{}
+	state  state
+
+	mu      sync.Mutex
+	detach  func() bool // from the context of Start
+	started bool        // all operators are built
+	sources []func()
+	open    int // sources that have not ended
+	wall    *timeline
+	start   time.Time
+	alarm   *time.Timer // of the next timer on wall
+	armed   int64       // the time of alarm
+	stats   Stats
+	flushes []func(context.Context) error
+	ended   bool
+	err     error
+}
+
+// Run starts the sinks and waits until all sources have ended, an operator fails, or ctx ends, whose error it then returns.
+func Run(ctx context.Context, c *Config, sinks ...Sink) error {
+	r, err := Start(ctx, c, sinks...)
+	if err != nil {
+		return err
+	}
+	return r.Err()
+}
+
+// Start starts the sinks, the operators before them and the sources of these. Before that it loads the state of the operators, if there is
+// a Config.Store. The run ends when all sources have ended and the windows that are open have emitted, when an operator fails, or with
+// ctx. A run that ends with ctx or Stop emits nothing further.
+func Start(ctx context.Context, c *Config, sinks ...Sink) (*Running, error) {
+	var config Config
+	if c != nil {
+		config = *c
+	}
+	now := time.Now()
+	r := &Running{
+		name: cmp.Or(config.Name, "operators"), log: cmp.Or(config.Log, slog.Default()), done: make(chan struct{}),
+		wall: newTimeline(now.UnixNano()), start: now, armed: math.MaxInt64,
+	}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	if err := r.state.load(r.ctx, config.Store); err != nil {
+		r.cancel()
+		return nil, r.named(err)
+	}
+	r.alarm = time.AfterFunc(math.MaxInt64, func() { _ = r.enter(func() {}) }) // the error is the run's
+	r.mu.Lock()
+	r.detach = context.AfterFunc(ctx, func() { r.finish(context.Cause(ctx)) })
+	r.mu.Unlock()
+	if err := r.build(sinks); err != nil {
+		r.finish(err)
+		return nil, r.named(err)
+	}
+	return r, nil
+}
+
+// build connects the sinks to their sources and starts these.
+func (r *Running) build(sinks []Sink) error {
+	if len(sinks) == 0 {
+		return errors.New("no sinks: nothing would run")
+	}
+	err := r.enter(func() {
+		s := &scope{run: r}
+		for _, sink := range sinks {
+			sink.attach(s)
+		}
+		r.state.claimed()
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = true
+	for _, start := range r.sources {
+		go start()
+	}
+	return nil
+}
+
+// source adds a source. read passes values by calls of enter and returns when there are none left; end ends the stream.
+func (r *Running) source(read func(enter func(func()) error) error, end func()) {
+	check(!r.started, func() error { return errors.New("a source within a group of GroupBy: merge it before") })
+	r.open++
+	r.sources = append(r.sources, func() {
+		err := r.guard(func() error { return read(r.enter) })
+		if err == nil {
+			err = r.enter(func() { r.endSource(end) })
+		}
+		if err != nil {
+			r.finish(err)
+		}
+	})
+}
+
+// endSource ends the stream of a source, and the run with the last one.
+func (r *Running) endSource(end func()) {
+	end()
+	if r.open--; r.open == 0 {
+		r.commit()
+		r.finishLocked(nil)
+	}
+}
+
+// guard calls a function outside the lock and returns its panic as an error.
+func (r *Running) guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = failed(v)
+		}
+	}()
+	return f()
+}
+
+// failed returns the error of a panic.
+func failed(v any) error {
+	if f, ok := v.(failure); ok {
+		return f.err
+	}
+	return &PanicError{Value: v, Stack: debug.Stack()}
+}
+
+// enter calls f when no other goroutine is in the run. A panic of f ends the run. The error is why the run has ended.
+func (r *Running) enter(f func()) (err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return cmp.Or(r.err, ErrStopped)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = failed(v)
+			r.finishLocked(err)
+		}
+	}()
+	r.wall.advance(r.now())
+	f()
+	if !r.ended {
+		r.commit()
+		r.setAlarm()
+	}
+	return nil
+}
+
+// now returns the time of the wall clock. It never goes back.
+func (r *Running) now() int64 { return r.start.UnixNano() + int64(time.Since(r.start)) }
+
+func (r *Running) wallClock() clock { return clock{line: r.wall} }
+
+// setAlarm makes alarm enter the run when the next timer of the wall clock is due.
+func (r *Running) setAlarm() {
+	if r.armed <= r.wall.now {
+		r.armed = math.MaxInt64 // the alarm has fired
+	}
+	if r.wall.due < r.armed {
+		r.armed = r.wall.due
+		r.alarm.Reset(time.Duration(max(0, r.armed-r.now())))
+	}
+}
+
+// Stop ends the run. It emits nothing further. When it returns, no function that was passed to an operator is running.
+func (r *Running) Stop() { r.finish(nil) }
+
+func (r *Running) finish(err error) {
+	r.cancel() // a function that holds the lock may wait for the end of ctx
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finishLocked(err)
+}
+
+func (r *Running) finishLocked(err error) {
+	if r.ended {
+		return
+	}
+	r.ended, r.err = true, err
+	if err != nil {
+		r.err = r.named(err)
+	}
+	r.cancel()
+	r.detach()
+	r.alarm.Stop()
+	close(r.done)
+}
+
+// named adds the name of the run to an error.
+func (r *Running) named(err error) error { return fmt.Errorf("operator: %s: %w", r.name, err) }
+
+// Done returns a channel that is closed when the run has ended.
+func (r *Running) Done() <-chan struct{} { return r.done }
+
+// Err waits until the run has ended and returns the reason. It is nil if all sources have ended, and after Stop.
+func (r *Running) Err() error {
+	<-r.done
+	return r.err
+}
+
+// Stats returns the counters.
+func (r *Running) Stats() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stats
+}
+
+// late counts a value that came behind its window.
+func (r *Running) late(at int64) {
+	if r.stats.Late++; r.stats.Late == 1 {
+		r.log.Warn("operator: a late value was dropped; further ones are counted", "run", r.name, "time", time.Unix(0, at).UTC())
+	}
+}
+
+// drop counts a value that a limit excludes.
+func (r *Running) drop(limit string, n int) {
+	if r.stats.Dropped++; r.stats.Dropped == 1 {
+		r.log.Warn("operator: a value was dropped because of a limit; further ones are counted", "run", r.name, "limit", limit, "max", n)
+	}
+}

@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"context"
+
+	"example.com/ferry"
+)
+
+// Sink is the end of a chain of operators. Run and Start take sinks.
+type Sink struct {
+	attach func(s *scope)
+}
+
+// Each calls f with each value and its time, in Unix nanoseconds. An error of f ends the run. ctx ends with the run.
+func Each[T any](in Stream[T], f func(ctx context.Context, v T, at int64) error) Sink {
+	return Sink{func(s *scope) {
+		ctx := s.run.ctx
+		in.connect(s, output[T]{
+			next: func(v T, at int64) {
+				if err := f(ctx, v, at); err != nil {
+					panic(failure{err})
+				}
+			},
+			end: func() {},
+		})
+	}}
+}
+
+// Publish sends a message for each value. A message without a time gets that of the value. An error of message or of Send ends the run.
+//
+// With a Config.Store the state is stored after what was published: if out has a method Flush, as stream.Client has, its result is
+// awaited first. After a crash the last messages may be published again.
+func Publish[T any](in Stream[T], out ferry.Sender, message func(T) (ferry.Message, error)) Sink {
+	each := Each(in, func(ctx context.Context, v T, at int64) error {
+		m, err := message(v)
+		if err != nil {
+			return err
+		}
+		if m.Time == 0 {
+			m.Time = at
+		}
+		return out.Send(ctx, m)
+	})
+	return Sink{func(s *scope) {
+		if f, ok := out.(interface{ Flush(context.Context) error }); ok {
+			s.run.flushes = append(s.run.flushes, f.Flush)
+		}
+		each.attach(s)
+	}}
+}
