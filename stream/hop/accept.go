@@ -3,6 +3,7 @@ package hop
 import (
 	"container/list"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -150,13 +151,22 @@ var unauthenticated = &native.Error{Code: native.CodeUnauthenticated, Reason: "n
 func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if err := b.admit(s, c.TLS()); err != nil {
+		return err
+	}
+	s.welcome(c, addr.String())
+	return nil
+}
+
+// admit makes s a session of the broker, with a source id, unless the broker cannot serve its client. The caller holds the lock.
+func (b *Broker) admit(s *session, state *tls.ConnectionState) error {
 	if err := b.cannotServe(); err != nil {
 		return err
 	}
 	if !b.refresh(s) {
-		return unauthenticated // SetIdentities has removed the client since the HELLO
+		return unauthenticated // SetIdentities has removed the client since it was identified
 	}
-	if valid := s.listener.certified; valid != nil && s.identity.Load().proof.commonName != "" && !valid(c.TLS()) {
+	if valid := s.listener.certified; valid != nil && s.identity.Load().proof.commonName != "" && !valid(state) {
 		return unauthenticated // CloseCertified was called since the TLS handshake began
 	}
 	if s.listener.closed {
@@ -167,7 +177,6 @@ func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
 	for b.lastID++; b.lastID == 0 || b.sessions[b.lastID] != nil; b.lastID++ {
 	}
 	s.id = b.lastID
-	s.welcome(c, addr.String())
 	b.sessions[s.id] = s
 	return nil
 }

@@ -71,7 +71,7 @@ func newRig(b testing.TB, size int, where string, v Validation, stored ...Stored
 	r := &rig{}
 	for range 3 {
 		s := open()
-		if err := s.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "events/#", Where: where}); err != nil {
+		if err := s.subscribe(native.SubFrame{ID: 1, Window: 1 << 30, Filter: "events/#", Where: where}, nil); err != nil {
 			b.Fatal(err)
 		}
 		r.streams = append(r.streams, s.control)
@@ -107,14 +107,14 @@ func (r *rig) routeBatch() error {
 	}
 	for i, s := range r.streams {
 		s.Lock()
-		s.Discard()
+		s.wire.Discard()
 		for _, q := range r.subs[i].queues {
 			q.credit = 1 << 30
 		}
 		s.unlock()
 	}
 	r.receiver.session.control.Lock()
-	r.receiver.session.control.Discard()
+	r.receiver.session.control.wire.Discard()
 	r.receiver.session.control.unlock()
 	return nil
 }

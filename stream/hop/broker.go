@@ -163,9 +163,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	}
 	for _, s := range b.allSessions() {
 		if err != nil {
-			s.peer.Abort()
+			s.client.abort()
 		}
-		s.peer.Close(nil)
+		s.client.close(nil)
 	}
 	b.stopOnce.Do(func() { close(b.stop) })
 	b.ended.Wait()

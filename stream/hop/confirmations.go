@@ -28,8 +28,11 @@ type epoch struct {
 	pings []uint64 // values of the PINGs behind the runs
 }
 
-// begin adds a run to the current epoch and returns its number.
+// begin adds a run to the current epoch and returns its number. c is nil for a client without a connection.
 func (c *confirmations) begin() uint64 {
+	if c == nil {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.epochs.Len() == 0 || c.epochs.Back().pings != nil {

@@ -39,12 +39,12 @@ func (q *deliveryQueue) push(frames []byte, n int, shared *bufpool.Buf) (dropped
 	}
 	if q.frames.Bytes() == 0 && q.credit > 0 && q.stream.Room() > 0 {
 		if len(frames) <= q.credit {
-			q.send(frames, n, shared)
-			return 0, false
+			frames = frames[q.send(frames, n, shared):]
+		} else {
+			now := q.affordable(frames, len(frames))
+			frames = frames[q.send(frames[:now], peer.Count(frames[:now]), shared):]
 		}
-		now := q.affordable(frames, len(frames))
-		q.send(frames[:now], peer.Count(frames[:now]), shared)
-		if frames = frames[now:]; len(frames) == 0 {
+		if len(frames) == 0 {
 			return 0, false
 		}
 	}
@@ -100,22 +100,28 @@ func (q *deliveryQueue) affordable(frames []byte, limit int) int {
 	return n
 }
 
-// send appends n frames to the next write.
-func (q *deliveryQueue) send(frames []byte, n int, shared *bufpool.Buf) {
+// send appends n frames to the next write, or passes them to the client in the process. It returns how many bytes of frames that
+// client has taken; a connection takes all.
+func (q *deliveryQueue) send(frames []byte, n int, shared *bufpool.Buf) (taken int) {
 	s := q.stream
+	if s.local != nil {
+		taken, n = s.local.deliver(q.sub.local, q.tag.name, frames, n)
+		q.sent.add(Traffic{uint64(n), uint64(taken)})
+		return taken
+	}
 	if !q.announced {
 		q.announced = true
-		s.SetTail(native.AppendTag(s.Tail(native.HeaderSize+6+len(q.tag.name)), native.TagFrame{Ref: q.tag.id, Name: q.tag.name}))
+		s.wire.SetTail(native.AppendTag(s.wire.Tail(native.HeaderSize+6+len(q.tag.name)), native.TagFrame{Ref: q.tag.id, Name: q.tag.name}))
 	}
 	s.selectSub(q.sub.id)
 	if shared != nil {
-		s.Share(shared, frames)
+		s.wire.Share(shared, frames)
 	} else {
-		s.Append(frames)
+		s.wire.Append(frames)
 	}
 	q.credit -= len(frames)
-	q.sent.Bytes += uint64(len(frames))
-	q.sent.Messages += uint64(n)
+	q.sent.add(Traffic{uint64(n), uint64(len(frames))})
+	return len(frames)
 }
 
 // flush moves up to limit bytes from the queue to the next write, as far as credit allows.
@@ -123,9 +129,12 @@ func (q *deliveryQueue) flush(limit int) {
 	for limit > 0 && q.credit > 0 && q.frames.Bytes() > 0 {
 		p := q.frames.Front()
 		n := q.affordable(p.Frames, limit)
-		q.send(p.Frames[:n:n], peer.Count(p.Frames[:n]), p.Buf)
+		taken := q.send(p.Frames[:n:n], peer.Count(p.Frames[:n]), p.Buf)
 		limit -= n
-		q.cut(n)
+		q.cut(taken)
+		if taken < n {
+			return
+		}
 	}
 }
 

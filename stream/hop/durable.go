@@ -211,8 +211,10 @@ func (d *durable) send(now int64, streams *unflushed) {
 			m.sub.stream.Lock()
 		}
 		to = m
-		messages++
-		bytes += m.send(&x)
+		if n := m.send(&x, now); n > 0 {
+			messages++
+			bytes += n
+		}
 	}
 	if to != nil {
 		to.sub.stream.unlockLater(streams)
@@ -272,28 +274,47 @@ type member struct {
 	out     Traffic
 }
 
-// send appends a delivery to the member's stream, whose lock the caller holds. It returns the bytes of the frame.
-func (m *member) send(x *delivery.Delivery) int {
+// send appends a delivery to the member's stream, whose lock the caller holds. It returns the bytes of the frame, or 0 if the client
+// has not taken it.
+func (m *member) send(x *delivery.Delivery, now int64) int {
 	s := m.sub.stream
 	if s.Closed() {
 		x.Member.Leaving = true // the session ends soon, and the member leaves
 		return 0
 	}
-	s.selectSub(m.sub.id)
 	n := len(x.Content.B)
+	if s.local != nil {
+		x.Member.Credit += n // the client says what it takes instead
+		if !s.local.deliverStored(m.sub.local, native.Frame(x.Content.B), x.Before) {
+			m.durable.window.Nak(x.Member, x.Sequence, 1, delivery.Untried, 0, "", now)
+			n = 0
+		}
+		m.sent(x, n)
+		return n
+	}
+	s.selectSub(m.sub.id)
 	switch {
 	case x.Before > 0:
-		tail := s.Tail(n + 2*redeliveryEntry)
+		tail := s.wire.Tail(n + 2*redeliveryEntry)
 		before := len(tail)
 		tail = appendAgain(tail, native.Frame(x.Content.B), x.Before)
 		n = len(tail) - before
-		s.SetTail(tail)
+		s.wire.SetTail(tail)
 	case n >= minShared:
-		s.Share(x.Content, x.Content.B)
+		s.wire.Share(x.Content, x.Content.B)
 	default:
-		s.Append(x.Content.B)
+		s.wire.Append(x.Content.B)
 	}
-	m.out.add(Traffic{1, uint64(n)})
+	m.sent(x, n)
+	return n
+}
+
+// sent counts a message of n bytes, unless n is 0, and notes whether the stream has room for another one.
+func (m *member) sent(x *delivery.Delivery, n int) {
+	s := m.sub.stream
+	if n > 0 {
+		m.out.add(Traffic{1, uint64(n)})
+	}
 	if s.Room() <= 0 {
 		x.Member.Blocked = true
 		if !m.blocked {
@@ -301,7 +322,6 @@ func (m *member) send(x *delivery.Delivery) int {
 			s.members = append(s.members, m)
 		}
 	}
-	return n
 }
 
 // redeliveryEntry is the most bytes by which a redelivered PUB is longer: TLVDeliveries, and the long length of an extension.

@@ -49,10 +49,10 @@ func (l *leg) push(f native.Frame, limit int, u *unflushed) (full bool) {
 // send appends a frame to the next write.
 func (l *leg) send(f native.Frame) {
 	if f.Kind() == native.Call {
-		f.SetMethod(l.stream.methods.Announce(l.stream.FrameWriter, l.method, l.content))
+		f.SetMethod(l.stream.methods.Announce(l.stream.wire, l.method, l.content))
 	}
 	l.begun = true
-	l.stream.Append(f)
+	l.stream.wire.Append(f)
 }
 
 // flush moves up to limit bytes of queued frames, or one frame, to the next write.
@@ -80,7 +80,7 @@ func (l *leg) drop() (begun bool) {
 func (l *leg) tell(u *unflushed, appendTo func([]byte) []byte) {
 	l.stream.Lock()
 	if !l.stream.Closed() {
-		l.stream.SetTail(appendTo(l.stream.Tail(maxTold)))
+		l.stream.wire.SetTail(appendTo(l.stream.wire.Tail(maxTold)))
 	}
 	l.stream.unlockLater(u)
 }

@@ -51,7 +51,7 @@ func (l *Listener) CloseCertified(valid func(*tls.ConnectionState) bool) {
 	l.broker.mu.Unlock()
 	for _, s := range l.sessions() {
 		if s.identity.Load().proof.commonName != "" {
-			s.peer.Close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the certificate authorities of this listener have changed: connect again"})
+			s.client.close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the certificate authorities of this listener have changed: connect again"})
 		}
 	}
 }
@@ -86,13 +86,13 @@ func (l *Listener) Drain(ctx context.Context) error {
 		for _, s := range left {
 			s.drain(listenerGone)
 			if !s.publishes() && !s.busy() {
-				s.peer.Close(nil)
+				s.client.close(nil)
 			}
 		}
 		select {
 		case <-ctx.Done():
 			for _, s := range left {
-				s.peer.Close(&native.Error{Code: native.CodeDraining, Reason: listenerGone})
+				s.client.close(&native.Error{Code: native.CodeDraining, Reason: listenerGone})
 			}
 			return fmt.Errorf("hop: %d clients of %v did not leave in time: %w", len(left), l.inner.Addr(), ctx.Err())
 		case <-tick.C:

@@ -84,5 +84,5 @@ func (s *session) notice(v native.NoticeFrame) {
 	if len(v.Reason) > maxReason {
 		v.Reason = strings.ToValidUTF8(v.Reason[:maxReason], "")
 	}
-	s.peer.Respond(func(b []byte) []byte { return native.AppendNotice(b, v) })
+	s.client.notice(v)
 }

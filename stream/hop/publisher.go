@@ -18,8 +18,9 @@ const maxCredit = 1 << 30
 type publisher struct {
 	session   *session
 	tag       *tag
-	withholds atomic.Int32 // number of delivery queues that withhold the credit
-	revoked   atomic.Bool  // the identity may no longer publish on the tag: its messages are dropped
+	local     atomic.Pointer[LocalTag] // of a client in the process, else nil
+	withholds atomic.Int32             // number of delivery queues that withhold the credit
+	revoked   atomic.Bool              // the identity may no longer publish on the tag: its messages are dropped
 
 	mu      sync.Mutex
 	granted bool                 // the client has received its first window of credit
@@ -40,7 +41,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 	switch {
 	case p.granted:
 		p.mu.Unlock()
-		p.session.respond(result, nil)
+		p.session.client.granted(p, []native.ResultFrame{result})
 		return nil
 	case len(p.waiting) == maxWaitingResults:
 		p.mu.Unlock()
@@ -77,9 +78,7 @@ func (p *publisher) sendGrants() {
 	p.granted, p.waiting = true, nil
 	p.credit = p.session.cfg.Window
 	p.mu.Unlock()
-	for _, r := range results {
-		p.session.respond(r, nil)
-	}
+	p.session.client.granted(p, results)
 }
 
 // detach removes p from the queues that withhold its credit. It is called after the session has ended. The caller holds
@@ -148,9 +147,7 @@ func (p *publisher) sendCredit(n int) {
 	p.mu.Lock()
 	p.credit += n
 	p.mu.Unlock()
-	p.session.peer.Respond(func(b []byte) []byte {
-		return native.AppendCredit(b, native.CreditFrame{Tag: p.tag.id, Bytes: uint32(n)})
-	})
+	p.session.client.credit(p, n)
 }
 
 // unspend takes n bytes back that were spent: their credit returns in another way.

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"time"
 
+	"example.com/ferry"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/native"
@@ -111,7 +112,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if err := p.spend(end, last); err != nil {
 		return 0, err
 	}
-	stored := st != nil && r.store(st, p, end)
+	stored := st != nil && r.store(st, p, end, nil)
 	r.route(p, batch[:end], n, stored, shared)
 	p.returnHalf()
 	return end, nil
@@ -123,18 +124,25 @@ func (r *receiver) validate(f native.Frame) error {
 	if extension := f.Extension(); len(extension) > 0 {
 		native.ClearNodeTLVs(extension)
 	}
-	flags := f.Flags() & native.FlagAddressed
+	flags, err := r.validatePayload(f.Type(), f.Payload())
+	f.SetFlags(f.Flags()&native.FlagAddressed | flags)
+	return err
+}
+
+// validatePayload checks a payload as the listener is configured. It returns FlagValid if that was in full.
+func (r *receiver) validatePayload(t ferry.Type, payload []byte) (flags byte, err error) {
 	how := r.session.listener.validation()
-	if ft := r.session.broker.formats[f.Type()]; ft != nil && how != ValidateOff {
-		if err := ft.Validate(f.Payload(), format.Options{BoundsOnly: how == ValidateBounds}); err != nil {
-			return err
-		}
-		if how == ValidateFull {
-			flags |= native.FlagValid
-		}
+	ft := r.session.broker.formats[t]
+	if ft == nil || how == ValidateOff {
+		return 0, nil
 	}
-	f.SetFlags(flags)
-	return nil
+	if err := ft.Validate(payload, format.Options{BoundsOnly: how == ValidateBounds}); err != nil {
+		return 0, err
+	}
+	if how == ValidateFull {
+		return native.FlagValid, nil
+	}
+	return 0, nil
 }
 
 // dropInvalid drops a frame with an invalid payload.

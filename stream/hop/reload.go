@@ -26,7 +26,7 @@ func (b *Broker) SetIdentities(next *Identities) {
 	}
 	b.mu.Unlock()
 	for _, s := range gone {
-		s.peer.Close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the node no longer accepts this client's identity"})
+		s.client.close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the node no longer accepts this client's identity"})
 	}
 	for _, s := range stay {
 		s.applyGrants()
@@ -73,7 +73,7 @@ func (s *session) applyGrants() {
 	s.broker.removeSubscriptions(ended)
 	s.broker.calls.revoke(&s.calls, identity)
 	for _, sub := range ended {
-		s.respond(native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
+		s.client.ended(sub.local, native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
 	}
 	for _, sub := range endedStored {
 		sub.revoke(forbidden(identity, "subscribe to", sub.filter))

@@ -127,16 +127,15 @@ func (r *replay) send(records []engine.Record) error {
 			<-r.ctx.Done() // the session ends soon, and its subscriptions with it
 			return r.ctx.Err()
 		}
-		s.selectSub(r.sub.id)
+		if s.wire != nil {
+			s.selectSub(r.sub.id)
+		}
 		for n < len(records) && r.credit > 0 && s.Room() > 0 {
-			record := &records[n]
-			extension, _ := r.encoder.entries(cfg, record)
-			tail := s.Tail(storedSize(record, extension))
-			before := len(tail)
-			tail = native.AppendStoredPub(tail, storedHeader(record), native.Stored{Tag: record.Tag, Sequence: record.Sequence}, extension, record.Payload)
-			s.SetTail(tail)
-			r.credit -= len(tail) - before
-			bytes += len(tail) - before
+			size := r.sendOne(cfg, &records[n])
+			if size == 0 {
+				break
+			}
+			bytes += size
 			n++
 		}
 		s.UnlockLater()
@@ -146,6 +145,25 @@ func (r *replay) send(records []engine.Record) error {
 		r.sent.add(n, bytes)
 	}
 	return nil
+}
+
+// sendOne sends one record to the client. It returns the bytes that were sent, or 0 if the client has not taken it. The caller holds the
+// lock of the stream.
+func (r *replay) sendOne(cfg *Stored, record *engine.Record) int {
+	s := r.sub.stream
+	extension, _ := r.encoder.entries(cfg, record)
+	if s.local != nil {
+		if !s.local.deliverRecord(r.sub.local, record, extension) {
+			return 0
+		}
+		return storedSize(record, extension)
+	}
+	tail := s.wire.Tail(storedSize(record, extension))
+	before := len(tail)
+	tail = native.AppendStoredPub(tail, storedHeader(record), native.Stored{Tag: record.Tag, Sequence: record.Sequence}, extension, record.Payload)
+	s.wire.SetTail(tail)
+	r.credit -= len(tail) - before
+	return len(tail) - before
 }
 
 // matching returns the records for which the predicate is true.

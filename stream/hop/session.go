@@ -22,8 +22,9 @@ type session struct {
 	id       ferry.SourceID
 	name     string
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
-	peer     *peer.Conn
-	control  *subscriberStream
+	client   client
+	peer     *peer.Conn        // nil for a client in the process
+	control  *subscriberStream // the only stream of a client in the process
 	log      *slog.Logger
 	calls    callEnd
 	notices  notices
@@ -51,7 +52,7 @@ func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Ide
 
 // welcome ends the handshake on conn. The session already has its id. The caller holds the broker's lock.
 func (s *session) welcome(conn *peer.Conn, addr string) {
-	s.peer = conn
+	s.peer, s.client = conn, nativeClient{s}
 	s.control.attach(conn.Control())
 	cfg := s.cfg
 	w := native.WelcomeFrame{
@@ -112,7 +113,7 @@ var frameHandlers = peer.Table[*receiver]{
 		case v.Stored() && r.session.peer.Version() >= native.StoredVersion:
 			r.session.subscribeStored(v)
 		default:
-			r.session.respond(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v))
+			r.session.respond(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v, nil))
 		}
 		return err
 	}},
@@ -177,6 +178,9 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 	p := s.published[t.id]
 	if p == nil {
 		p = &publisher{session: s, tag: t}
+		if s.published == nil {
+			s.published = map[uint32]*publisher{}
+		}
 		s.published[t.id] = p
 	} else {
 		t.users-- // the session counts as one user of the tag, even if it sends several TAGs
@@ -184,8 +188,8 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 	return p, nil
 }
 
-// subscribe adds a subscription, if the identity allows its filter.
-func (s *session) subscribe(v native.SubFrame) error {
+// subscribe adds a subscription, if the identity allows its filter. local is its handle, if the client is in the process.
+func (s *session) subscribe(v native.SubFrame, local *LocalSub) error {
 	refuse := func(code native.Code, format string, args ...any) error {
 		return &native.Error{Code: code, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -196,7 +200,7 @@ func (s *session) subscribe(v native.SubFrame) error {
 		return refuse(native.CodeBadRequest, "a window of 0 bytes: nothing could ever be delivered")
 	}
 	sub := &subscription{
-		session: s, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, addressed: v.Addressed,
+		session: s, local: local, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, addressed: v.Addressed,
 		window: int(min(v.Window, maxCredit)), queueBound: s.cfg.Queue, queues: map[uint32]*deliveryQueue{},
 	}
 	if v.Queue > 0 {
@@ -261,7 +265,9 @@ func (s *session) addCredit(v native.CreditFrame) {
 
 // check closes the connection if it makes no progress.
 func (s *session) check(now time.Time) {
-	s.peer.Check(now, peer.Limits{Silence: 3 * s.cfg.Heartbeat, HalfFrame: s.cfg.HandshakeTimeout, Write: s.cfg.WriteTimeout})
+	if s.peer != nil {
+		s.peer.Check(now, peer.Limits{Silence: 3 * s.cfg.Heartbeat, HalfFrame: s.cfg.HandshakeTimeout, Write: s.cfg.WriteTimeout})
+	}
 }
 
 // serves reports whether the session has a subscription or offers a service, so that other clients need it.
@@ -287,7 +293,7 @@ func (s *session) busy() bool {
 	calls := s.broker.calls.busy(&s.calls)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	draining := s.peer.State() == peer.Draining
+	draining := s.client.draining()
 	busy := calls || draining && len(s.published) > 0
 	for _, sub := range s.subs {
 		for _, q := range sub.queues {
@@ -299,10 +305,7 @@ func (s *session) busy() bool {
 	for _, sub := range s.stored {
 		busy = busy || draining && sub.member != nil && sub.member.held() > 0 // it gets no further ones
 	}
-	for _, w := range s.peer.Writers() {
-		busy = busy || !w.Empty()
-	}
-	return busy
+	return busy || !s.client.written()
 }
 
 // onClosing removes the session from the routes. It is called when the connection begins to close.

@@ -66,10 +66,11 @@ func valueAt(f format.Format, payload []byte, p field.Path) []byte {
 }
 
 // store appends the run in r.records, whose frames have that many bytes, to the stream. It returns false if the stream drops the run.
-func (r *receiver) store(st *storedStream, p *publisher, bytes int) bool {
+// done, if not nil, is called when an at-least-once stream has stored the run.
+func (r *receiver) store(st *storedStream, p *publisher, bytes int, done func(error)) bool {
 	n := len(r.records.list)
 	if st.config().AtLeastOnce {
-		p.append(st, r.records.list, bytes, r.confirmations)
+		p.append(st, r.records.list, bytes, r.confirmations, done)
 		return true
 	}
 	if st.pending.Load() >= int64(st.bound) {

@@ -19,6 +19,7 @@ import (
 // storedSub is one SUB of a session that reads a stream: a member of a durable, or a replay of its own.
 type storedSub struct {
 	session   *session
+	local     *LocalSub // of a client in the process, else nil
 	id        uint32
 	filter    string
 	predicate *predicate // nil matches every message
@@ -46,14 +47,30 @@ var durableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // subscribeStored handles a SUB that reads a stream. The RESULT goes before the first message.
 func (s *session) subscribeStored(v native.SubFrame) {
-	result := native.ResultFrame{Kind: native.Sub, Ref: v.ID, Stored: true}
-	sub, err := s.newStoredSub(v)
-	if err == nil {
-		err = s.broker.addStored(sub, v.Durable)
+	if err := s.beginStored(v, nil); err != nil {
+		s.respond(storedResult(v.ID), err)
 	}
+}
+
+func storedResult(id uint32) native.ResultFrame {
+	return native.ResultFrame{Kind: native.Sub, Ref: id, Stored: true}
+}
+
+// beginStored adds a subscription that reads a stream, and announces it. The error is the reason of a refusal. local is the handle of
+// the subscription, if the client is in the process.
+func (s *session) beginStored(v native.SubFrame, local *LocalSub) error {
+	sub, err := s.newStoredSub(v)
+	if err != nil {
+		return err
+	}
+	if sub.local = local; local != nil {
+		local.stored = sub
+	}
+	if err := s.broker.addStored(sub, v.Durable); err != nil {
+		return err
+	}
+	result := storedResult(v.ID)
 	switch {
-	case err != nil:
-		s.respond(result, err)
 	case sub.member != nil:
 		s.announceAfter(sub, result, sub.storeStart)
 	case sub.start.At == engine.AtNew:
@@ -63,6 +80,7 @@ func (s *session) subscribeStored(v native.SubFrame) {
 	default:
 		s.announce(sub, result)
 	}
+	return nil
 }
 
 // announceAfter is announce after find, which asks the engine where sub begins.
@@ -95,7 +113,7 @@ func (s *storedSub) storeStart() error {
 		return nil
 	}
 	cfg := engine.CursorConfig{Name: s.member.durable.name, Filter: s.filter, Start: s.start}
-	session := s.session.peer.Context()
+	session := s.session.client.context()
 	for {
 		ctx, cancel := context.WithTimeout(session, closeTimeout)
 		err := s.stored.config().Stream.CreateCursor(ctx, cfg)
@@ -132,7 +150,7 @@ func (s *session) announce(sub *storedSub, result native.ResultFrame) {
 	s.mu.Lock()
 	sub.announced = true
 	revoked := sub.revoked
-	s.respond(result, revoked) // with the lock held: a later revoke sends a second RESULT
+	s.client.opened(sub, result, revoked) // with the lock held: a later revoke sends a second RESULT
 	s.mu.Unlock()
 	switch {
 	case revoked != nil:
@@ -250,7 +268,7 @@ func (s *storedSub) revoke(why error) {
 	}
 	s.end(true)
 	if announced { // otherwise announce sends it
-		s.session.respond(native.ResultFrame{Kind: native.Sub, Ref: s.id, Stored: true}, why)
+		s.session.client.ended(s.local, storedResult(s.id), why)
 	}
 }
 
@@ -269,7 +287,7 @@ func (s *session) takeStored(sub *storedSub, why error) (taken, announced bool) 
 
 // drain tells the client that this end is stopping.
 func (s *session) drain(reason string) {
-	s.peer.Drain(reason)
+	s.client.drain(reason)
 	s.retireStored()
 }
 

@@ -10,9 +10,24 @@ import (
 // quantum is the most bytes that one delivery queue adds to a write before the next queue has its turn.
 const quantum = 64 << 10
 
+// outlet is the end of a subscriberStream: a peer.FrameWriter, or a localOutlet. What the methods do is in the docstrings of
+// peer.FrameWriter.
+type outlet interface {
+	Lock()
+	Unlock()
+	UnlockLater()
+	Flush()
+	Nudge()
+	Room() int
+	WaitRoom() <-chan struct{}
+	Closed() bool
+}
+
 // subscriberStream is one stream to a client, with the delivery queues that send over it.
 type subscriberStream struct {
-	*peer.FrameWriter
+	outlet
+	wire      *peer.FrameWriter         // the outlet, if the client has a connection
+	local     *localOutlet              // the outlet, if the client is in the process
 	selected  uint32                    // subscription to which the client assigns the next PUB
 	ready     peer.FIFO[*deliveryQueue] // queues that have messages and credit, and wait for room
 	resumable []*publisher              // publishers whose credit is released after the lock
@@ -24,7 +39,7 @@ type subscriberStream struct {
 
 // attach makes w the writer of s. It is called before the first frame is appended.
 func (s *subscriberStream) attach(w *peer.FrameWriter) {
-	s.FrameWriter = w
+	s.outlet, s.wire = w, w
 	s.methods.Limit = maxMethodNumbers
 	w.Refill = s.refill
 }
@@ -73,7 +88,7 @@ func (s *subscriberStream) refill() func() {
 func (s *subscriberStream) selectSub(id uint32) {
 	if s.selected != id {
 		s.selected = id
-		s.SetTail(native.AppendSelect(s.Tail(native.HeaderSize+4), id))
+		s.wire.SetTail(native.AppendSelect(s.wire.Tail(native.HeaderSize+4), id))
 	}
 }
 

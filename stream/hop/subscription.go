@@ -13,6 +13,7 @@ import (
 // subscription is one SUB of one session.
 type subscription struct {
 	session    *session
+	local      *LocalSub // of a client in the process, else nil
 	id         uint32
 	filter     string
 	group      string // name of the consumer group; "" means none

@@ -28,8 +28,17 @@ type unstoredRun struct {
 	stream        *storedStream // nil: the run is not stored
 	count, bytes  int
 	notice        native.NoticeFrame // goes before the credit of the run, unless Count is 0
-	confirmations *confirmations     // of the stream of the connection that the run arrived on
+	confirmations *confirmations     // of the stream of the connection that the run arrived on; nil without a connection
 	epoch         uint64             // in confirmations
+	done          func(error)        // called when the run is stored, or refused; may be nil
+}
+
+// refusal returns why the engine stores some of the run never, or nil.
+func (r *unstoredRun) refusal() error {
+	if r.notice.Count == 0 {
+		return nil
+	}
+	return &native.Error{Code: r.notice.Code, Reason: r.notice.Reason}
 }
 
 // ordersCredit reports whether the tag is stored at least once, so that credit returns in the order of the messages.
@@ -40,7 +49,7 @@ func (p *publisher) ordersCredit() bool {
 
 // append appends a run of records, whose frames have that many bytes, to the stream. The credit for it returns when the engine has
 // stored it.
-func (p *publisher) append(st *storedStream, list []engine.Record, bytes int, c *confirmations) {
+func (p *publisher) append(st *storedStream, list []engine.Record, bytes int, c *confirmations, done func(error)) {
 	p.unspend(bytes)
 	u := &p.unstored
 	u.order.Lock()
@@ -49,7 +58,7 @@ func (p *publisher) append(st *storedStream, list []engine.Record, bytes int, c 
 	if u.done == nil {
 		u.done = p.appended
 	}
-	u.runs.Push(unstoredRun{stream: st, count: len(list), bytes: bytes, confirmations: c, epoch: c.begin()})
+	u.runs.Push(unstoredRun{stream: st, count: len(list), bytes: bytes, confirmations: c, epoch: c.begin(), done: done})
 	u.mu.Unlock()
 	st.begin(p.tag, len(list), bytes)
 	st.config().Stream.Append(list, u.done)
@@ -131,7 +140,12 @@ func (p *publisher) returnSettled() {
 			p.session.notice(run.notice)
 		}
 		bytes += run.bytes
-		run.confirmations.end(run.epoch, send)
+		if run.confirmations != nil {
+			run.confirmations.end(run.epoch, send)
+		}
+		if run.done != nil {
+			run.done(run.refusal())
+		}
 	}
 	send()
 }

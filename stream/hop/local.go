@@ -1,0 +1,226 @@
+package hop
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+
+	"example.com/ferry"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/transport"
+)
+
+// Local is a client of the Broker within the process, such as a device that another protocol serves. It has no goroutine, no socket and
+// no frames, and it obeys the same rules as a client with a connection: identity, grants, limits and validation. All methods may
+// overlap. None of them may be called in a method of its LocalHandler, except in Flush, Drain and Closed.
+type Local struct {
+	session *session
+	handler LocalHandler
+	out     localOutlet
+	stream  subscriberStream
+	phase   atomic.Int32 // a localPhase
+	lastSub atomic.Uint32
+
+	ctx    context.Context // nil until it is used; guarded by the lock of out
+	cancel context.CancelFunc
+}
+
+// The phases of a Local.
+//
+//	localOpen ──drain──► localDraining ──close, Close──► localClosed
+//	     └──────────────────close, Close──────────────────────┘
+const (
+	localOpen int32 = iota
+	localDraining
+	localClosed
+)
+
+// LocalHandler receives what the Broker has for a Local. Its methods are called on any goroutine and must not block. Deliver, Ready,
+// Opened and Ended are called with locks held: they append to a queue of the handler and return.
+type LocalHandler interface {
+	// Deliver passes messages of one subscription, in order. They are borrowed until Deliver returns. If it takes fewer than
+	// run.Len(), the others stay where they are, and the client gets nothing more until Local.Resume.
+	Deliver(s *LocalSub, run *Run) (taken int)
+
+	// Flush follows one or more calls of Deliver, when what was published together was delivered. The handler wakes the goroutine
+	// that writes to its peer.
+	Flush()
+
+	// Ready says that t has credit again after Batch.Publish has taken fewer messages than it was given.
+	Ready(t *LocalTag)
+
+	// Opened says where a subscription that reads a stream begins: messages that are stored from now on are part of it.
+	Opened(s *LocalSub)
+
+	// Ended says that the Broker has ended a subscription: a grant was taken away, a stream is no longer configured, or a stored
+	// subscription could not begin.
+	Ended(s *LocalSub, why error)
+
+	// Drain asks the client to leave: it settles what it holds and calls Local.Close.
+	Drain(reason string)
+
+	// Closed says that the Broker has ended the client. It does not follow Local.Close.
+	Closed(why error)
+}
+
+// LocalConfig says who a Local is.
+type LocalConfig struct {
+	Name string // shown beside the identity; "" means the identity's name
+	Addr string // of the peer, for logs
+
+	// Token and TLS identify the client, as for a connection: see Config.Identify.
+	Token []byte
+	TLS   *tls.ConnectionState
+
+	Handler LocalHandler
+}
+
+// localListener is what a Listener without connections listens on.
+type localListener struct{ addr net.Addr }
+
+var _ transport.Listener = localListener{}
+
+func (l localListener) Accept(context.Context) (transport.Conn, error) { return nil, net.ErrClosed }
+func (l localListener) Addr() net.Addr                                 { return l.addr }
+func (l localListener) Close() error                                   { return nil }
+
+// NewLocalListener returns a Listener whose clients are in the process: Connect adds one. addr is what its owner listens at. The Listener
+// needs no Serve. v says how thoroughly the clients' payloads are validated.
+func (b *Broker) NewLocalListener(addr net.Addr, v Validation) *Listener {
+	return b.NewListener(localListener{addr}, v)
+}
+
+// Connect adds a client. It counts as a connection until Close. The error is a *native.Error.
+func (l *Listener) Connect(c LocalConfig) (*Local, error) {
+	b := l.broker
+	cfg := b.cfg.Load()
+	identity, err := cfg.Identify(c.Token, c.TLS)
+	if err != nil {
+		cfg.Log.Warn("identity refused", "addr", c.Addr, "name", c.Name, "err", err)
+		b.countRefusal(native.CodeUnauthenticated)
+		return nil, unauthenticated
+	}
+	local := &Local{handler: c.Handler}
+	local.out.handler = c.Handler
+	local.stream.outlet, local.stream.local = &local.out, &local.out
+	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log}
+	if s.name == "" {
+		s.name = identity.Name
+	}
+	s.identity.Store(identity)
+	local.session = s
+	b.mu.Lock()
+	err = b.admit(s, c.TLS)
+	b.mu.Unlock()
+	if err != nil {
+		if e, ok := err.(*native.Error); ok { //nolint:errorlint // admit does not wrap
+			b.countRefusal(e.Code)
+		}
+		return nil, err
+	}
+	return local, nil
+}
+
+// ID returns the source of the messages that the client publishes.
+func (c *Local) ID() ferry.SourceID { return c.session.id }
+
+// Identity returns the present identity of the client.
+func (c *Local) Identity() *Identity { return c.session.identity.Load() }
+
+// Resume makes the Broker deliver again, after LocalHandler.Deliver has taken fewer messages than it was given.
+func (c *Local) Resume() {
+	c.out.mu.Lock()
+	if c.out.closed || !c.out.full {
+		c.out.mu.Unlock()
+		return
+	}
+	c.out.full = false
+	if c.out.roomChanged != nil {
+		close(c.out.roomChanged)
+		c.out.roomChanged = nil
+	}
+	after := c.stream.refill()
+	c.out.Unlock()
+	if after != nil {
+		after()
+	}
+}
+
+// Close ends the client: its subscriptions, its grants, and its place among the connections. Messages that wait to be stored are
+// stored, and their callbacks may still be called. Further calls have no effect.
+func (c *Local) Close() { c.end() }
+
+// end removes the client from the Broker, once. It reports whether this call did.
+func (c *Local) end() bool {
+	if c.phase.Swap(localClosed) == localClosed {
+		return false
+	}
+	c.session.broker.removeSession(c.session)
+	c.out.mu.Lock()
+	c.out.closed = true
+	if c.cancel != nil {
+		c.cancel()
+	}
+	if c.out.roomChanged != nil {
+		close(c.out.roomChanged)
+		c.out.roomChanged = nil
+	}
+	c.out.mu.Unlock()
+	c.session.broker.endSession(c.session)
+	return true
+}
+
+func (c *Local) close(why error) {
+	if !c.end() {
+		return
+	}
+	if e, ok := why.(*native.Error); ok { //nolint:errorlint // the broker passes a bare *native.Error
+		c.session.broker.countRefusal(e.Code)
+	}
+	c.handler.Closed(why)
+}
+
+func (c *Local) abort() {}
+
+func (c *Local) context() context.Context {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	if c.ctx == nil {
+		c.ctx, c.cancel = context.WithCancel(context.Background())
+		if c.out.closed {
+			c.cancel()
+		}
+	}
+	return c.ctx
+}
+
+func (c *Local) drain(reason string) {
+	if c.phase.CompareAndSwap(localOpen, localDraining) {
+		c.handler.Drain(reason)
+	}
+}
+
+func (c *Local) draining() bool { return c.phase.Load() == localDraining }
+func (c *Local) written() bool  { return true }
+
+func (c *Local) granted(p *publisher, _ []native.ResultFrame) { c.credit(p, 0) }
+
+func (c *Local) credit(p *publisher, _ int) {
+	if t := p.local.Load(); t != nil && t.starved.CompareAndSwap(true, false) {
+		c.handler.Ready(t)
+	}
+}
+
+// notice does nothing: Batch.Publish has returned the error of a message that was dropped.
+func (c *Local) notice(native.NoticeFrame) {}
+
+func (c *Local) opened(sub *storedSub, _ native.ResultFrame, why error) {
+	if why != nil {
+		c.handler.Ended(sub.local, why)
+		return
+	}
+	c.handler.Opened(sub.local)
+}
+
+func (c *Local) ended(l *LocalSub, _ native.ResultFrame, why error) { c.handler.Ended(l, why) }
