@@ -113,7 +113,7 @@ func TestHostileNodeInHandshake(t *testing.T) {
 		{"nothing", nil, "is this a ferry node"},
 		{"text", []byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "too large"},
 		{"PING", native.AppendPing(nil, false, 1), "PING frame before WELCOME"},
-		{"a later version", with(func(w *native.WelcomeFrame) { w.Version = native.Version + 1 }), "chose version 3, this end speaks 1 to 2"},
+		{"a later version", with(func(w *native.WelcomeFrame) { w.Version = native.Version + 1 }), "chose version 4, this end speaks 1 to 3"},
 		{"version 0", with(func(w *native.WelcomeFrame) { w.Version = 0 }), "chose version 0"},
 		{"no heartbeat", with(func(w *native.WelcomeFrame) { w.Heartbeat = 0 }), "heartbeat of 0 ms"},
 		{"frames too small for a PUB", with(func(w *native.WelcomeFrame) { w.MaxFrame = 23 }), "frames of 23 bytes"},

@@ -27,8 +27,8 @@ var callSamples = []sample{
 	},
 	{
 		"WELCOME version 2, source 1, frames to 256 KiB, no tags, heartbeat 10 s, accepts 100 calls, window 4 MiB, stream window 64 KiB",
-		AppendWelcome(nil, WelcomeFrame{2, 0, 1, 1 << 18, 0, 10000, CallLimits{100, 1 << 22, 1 << 16}}),
-		WelcomeFrame{2, 0, 1, 1 << 18, 0, 10000, CallLimits{100, 1 << 22, 1 << 16}},
+		AppendWelcome(nil, WelcomeFrame{2, 0, 1, 1 << 18, 0, 10000, CallLimits{100, 1 << 22, 1 << 16}, ""}),
+		WelcomeFrame{2, 0, 1, 1 << 18, 0, 10000, CallLimits{100, 1 << 22, 1 << 16}, ""},
 		func(f Frame) (any, error) { return ParseWelcome(f) },
 	},
 	{
@@ -111,7 +111,7 @@ var callSession = []struct {
 	{"client: HELLO versions 2 to 2, no token, name \"c\", accepts no calls but streams of 64 KiB", AppendHello(nil, HelloFrame{2, 2, nil, "c", CallLimits{0, 0, 1 << 16}})},
 	{
 		"server: WELCOME version 2, source 1, frames to 256 KiB, no tags, heartbeat 10 s, accepts 100 calls, window 4 MiB, stream window 64 KiB",
-		AppendWelcome(nil, WelcomeFrame{2, 0, 1, 1 << 18, 0, 10000, CallLimits{100, 1 << 22, 1 << 16}}),
+		AppendWelcome(nil, WelcomeFrame{2, 0, 1, 1 << 18, 0, 10000, CallLimits{100, 1 << 22, 1 << 16}, ""}),
 	},
 	{"client: METHOD 0 is \"echo.Echo.Say\" with \"application/json\"", AppendMethod(nil, MethodFrame{0, "echo.Echo.Say", "application/json"})},
 	{"client: CALL 1 of method 0, the only request is \"hi\"", AppendCall(nil, CallFrame{Flags: FlagEnd, Call: 1, Message: []byte(`"hi"`)})},
@@ -142,23 +142,21 @@ func TestCallSessionVectors(t *testing.T) {
 	golden(t, "testdata/calls.txt", b.String())
 }
 
-// optional returns the length of the frame up to what version 2 appends to it, which may be missing; otherwise 0.
-func (s *sample) optional() int {
+// optional reports whether the frame may end at n, before what later versions append to it.
+func (s *sample) optional(n int) bool {
+	left := len(s.frame) - n
 	switch v := s.parsed.(type) {
 	case HelloFrame:
-		if v.Limits != (CallLimits{}) {
-			return len(s.frame) - 12
-		}
+		return v.Limits != (CallLimits{}) && left == limitsSize
 	case WelcomeFrame:
-		if v.Limits != (CallLimits{}) {
-			return len(s.frame) - 12
+		if v.Node != "" {
+			return left == 2+len(v.Node) || left == limitsSize+2+len(v.Node)
 		}
+		return v.Limits != (CallLimits{}) && left == limitsSize
 	case SubFrame:
-		if v.Stored() {
-			return len(s.frame) - 14 - len(v.Durable)
-		}
+		return v.Stored() && left == 14+len(v.Durable)
 	}
-	return 0
+	return false
 }
 
 // cutExtended cuts a CALL, REPLY or DATA within its header and its extension. Split must refuse it.

@@ -24,6 +24,7 @@ type WelcomeFrame struct {
 	Window    uint32 // bytes that the client may send on each tag before the first CREDIT
 	Heartbeat uint32 // interval in milliseconds; a connection ends after three intervals without a byte
 	Limits    CallLimits
+	Node      string // id of the node, in version 3; empty if it has none
 }
 
 // GoawayFrame announces the end of a connection and its reason.
@@ -151,6 +152,9 @@ func AppendHello(dst []byte, h HelloFrame) []byte {
 	return seal(appendLimits(appendText(appendText(dst, h.Token), h.Name), h.Limits), n)
 }
 
+// limitsSize is the length of the limits of calls, in bytes.
+const limitsSize = 12
+
 // appendLimits appends the limits, which are left out if the sender accepts no calls.
 func appendLimits(dst []byte, l CallLimits) []byte {
 	if l == (CallLimits{}) {
@@ -177,7 +181,14 @@ func AppendWelcome(dst []byte, w WelcomeFrame) []byte {
 	for _, v := range [...]uint32{w.Source, w.MaxFrame, w.Window, w.Heartbeat} {
 		dst = binary.BigEndian.AppendUint32(dst, v)
 	}
-	return seal(appendLimits(dst, w.Limits), n)
+	dst = appendLimits(dst, w.Limits)
+	if w.Node != "" {
+		if w.Limits == (CallLimits{}) {
+			dst = append(dst, make([]byte, limitsSize)...)
+		}
+		dst = appendText(dst, w.Node)
+	}
+	return seal(dst, n)
 }
 
 // AppendPing appends a PING. If ack is set, it appends the response to a PING.
@@ -353,6 +364,9 @@ func ParseWelcome(f Frame) (w WelcomeFrame, err error) {
 	w.Source, w.MaxFrame, w.Window, w.Heartbeat = r.u32(), r.u32(), r.u32(), r.u32()
 	if w.Version >= CallVersion {
 		w.Limits = r.limits()
+	}
+	if w.Version >= ForwardVersion && len(r.b) > 0 {
+		w.Node = r.text()
 	}
 	return w, r.done()
 }

@@ -9,10 +9,11 @@ import (
 
 // The protocol versions that this package speaks.
 const (
-	LowestVersion = 1
-	Version       = 2 // the highest version
-	CallVersion   = 2 // the lowest version with calls
-	StoredVersion = 2 // the lowest version with stored streams
+	LowestVersion  = 1
+	Version        = 3 // the highest version
+	CallVersion    = 2 // the lowest version with calls
+	StoredVersion  = 2 // the lowest version with stored streams
+	ForwardVersion = 3 // the lowest version with forwarded messages and UNTAG
 )
 
 // Magic is the first four bytes after the frame header of HELLO: "FRRY". It identifies the protocol.
@@ -57,13 +58,16 @@ const (
 
 	Ack Kind = 23 // client: messages of a durable are done, or are being handled
 	Nak Kind = 24 // client: messages of a durable have failed
+
+	Forward Kind = 25 // client: number of a path; ForwardVersion
+	Untag   Kind = 26 // client: the client publishes on a tag no more; ForwardVersion
 )
 
 var kindNames = map[Kind]string{
 	Hello: "HELLO", Welcome: "WELCOME", Ping: "PING", Goaway: "GOAWAY", Tag: "TAG", Sub: "SUB", Unsub: "UNSUB",
 	Credit: "CREDIT", Pub: "PUB", Select: "SELECT", Result: "RESULT", Notice: "NOTICE", Join: "JOIN",
 	Call: "CALL", Reply: "REPLY", Cancel: "CANCEL", Data: "DATA", Method: "METHOD", CallCredit: "CALLCREDIT",
-	Offer: "OFFER", Ack: "ACK", Nak: "NAK",
+	Offer: "OFFER", Ack: "ACK", Nak: "NAK", Forward: "FORWARD", Untag: "UNTAG",
 }
 
 // String returns the name of the kind in docs/native.md.
@@ -79,6 +83,7 @@ const (
 	FlagAck       = 0x01 // PING: this frame is the response
 	FlagAddressed = 0x01 // PUB: Source is the addressee, not the publisher; SUB: deliver only messages addressed to this client
 	FlagValid     = 0x02 // PUB from a node: the node has validated the whole payload
+	FlagForwarded = 0x04 // PUB from a node that forwards it: Source is the number of a path
 	FlagStored    = 0x01 // RESULT of a TAG or SUB: the tag is stored, the subscription reads a stream
 )
 

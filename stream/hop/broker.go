@@ -24,6 +24,7 @@ type Broker struct {
 
 	dropped    [dropReasons]atomic.Uint64
 	mismatched atomic.Uint64
+	validated  atomic.Uint64
 	latency    [LatencyBuckets]atomic.Uint64
 	latencySum atomic.Int64 // nanoseconds, of all counted messages
 	calls      *callRouter
@@ -37,6 +38,7 @@ type Broker struct {
 	tags       tagTable
 	subs       []*subscription
 	predicates predicates
+	forwarders []Forwarder
 	refused    map[native.Code]uint64
 	served     int       // sessions whose goroutines have not ended
 	handshakes list.List // connections whose client is not yet identified (transport.Conn), oldest first

@@ -3,18 +3,19 @@ package hop
 import (
 	"time"
 
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
 
 // fail ends a call that no instance has seen.
-func (rt *callRouter) fail(x *relay, code uint32, why string, u *unflushed) {
+func (rt *callRouter) fail(x *relay, code uint32, why string, u *peer.Unflushed) {
 	rt.tellEnd(x, code, why, true, u)
 	rt.endCaller(x, code, time.Now().UnixNano())
 	rt.endServer(x, u)
 }
 
 // abort ends a forwarded call for its caller. If the instance has seen the call, it is told to stop, and its REPLY is discarded.
-func (rt *callRouter) abort(x *relay, code uint32, why string, u *unflushed) {
+func (rt *callRouter) abort(x *relay, code uint32, why string, u *peer.Unflushed) {
 	if !x.requests.leg.drop() {
 		rt.fail(x, code, why, u)
 		return
@@ -46,7 +47,7 @@ func (rt *callRouter) loseServer(x *relay) {
 }
 
 // tellEnd sends the caller a REPLY of the node. Responses that wait are discarded.
-func (rt *callRouter) tellEnd(x *relay, code uint32, why string, notBegun bool, u *unflushed) {
+func (rt *callRouter) tellEnd(x *relay, code uint32, why string, notBegun bool, u *peer.Unflushed) {
 	x.responses.leg.drop()
 	x.responses.leg.tell(u, func(b []byte) []byte { return appendRefusal(b, x.callerID, code, why, notBegun) })
 }
@@ -75,7 +76,7 @@ func (rt *callRouter) endCaller(x *relay, code uint32, now int64) {
 }
 
 // endServer forgets a call of which the instance sends nothing more. Calls that wait may take its place.
-func (rt *callRouter) endServer(x *relay, u *unflushed) {
+func (rt *callRouter) endServer(x *relay, u *peer.Unflushed) {
 	x.state = ended
 	e := x.server
 	if e == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 )
@@ -99,7 +100,7 @@ func (rt *callRouter) assign(x *relay, server *callEnd) {
 }
 
 // dispatch forwards a call that has waited, with the frames that the node holds.
-func (rt *callRouter) dispatch(x *relay, server *callEnd, u *unflushed) {
+func (rt *callRouter) dispatch(x *relay, server *callEnd, u *peer.Unflushed) {
 	frames := x.unhold()
 	rt.assign(x, server)
 	frames.each(func(f native.Frame) {
@@ -133,7 +134,7 @@ func (x *relay) waited() bool {
 }
 
 // introduce gives both ends the credit that their stream windows exceed those which WELCOME has told the other end. It follows CALL.
-func (rt *callRouter) introduce(x *relay, u *unflushed) {
+func (rt *callRouter) introduce(x *relay, u *peer.Unflushed) {
 	if more := int(x.server.limits.StreamWindow) - rt.streamWindow; more > 0 && !x.single {
 		x.requests.left += more
 		x.responses.leg.tell(u, creditFrame(x.callerID, more))
@@ -151,7 +152,7 @@ func creditFrame(id uint32, bytes int) func([]byte) []byte {
 }
 
 // request passes a frame of the caller on, or holds it while the call waits.
-func (rt *callRouter) request(x *relay, f native.Frame, u *unflushed) {
+func (rt *callRouter) request(x *relay, f native.Frame, u *peer.Unflushed) {
 	if x.state == waiting {
 		if x.caller.held+len(f) > x.caller.session.cfg.CallQueue {
 			rt.fail(x, codeResourceExhausted, "all instances are busy, and the frames that wait for them reach the node's limit", u)
@@ -175,7 +176,7 @@ func (rt *callRouter) request(x *relay, f native.Frame, u *unflushed) {
 }
 
 // requestArrived handles DATA of a call that the client makes.
-func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *unflushed) error {
+func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.made[d.Call]
@@ -197,7 +198,7 @@ func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataF
 }
 
 // responseArrived handles DATA of a call that the client serves.
-func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *unflushed) error {
+func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.served[d.Call]
@@ -214,7 +215,7 @@ func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.Data
 }
 
 // reply handles REPLY: the call has ended.
-func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, now int64, u *unflushed) {
+func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, now int64, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.served[v.Call]
@@ -232,7 +233,7 @@ func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, no
 }
 
 // cancel handles CANCEL. REPLY follows.
-func (rt *callRouter) cancel(e *callEnd, c native.CancelFrame, u *unflushed) {
+func (rt *callRouter) cancel(e *callEnd, c native.CancelFrame, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.made[c.Call]
@@ -249,14 +250,14 @@ func (rt *callRouter) cancel(e *callEnd, c native.CancelFrame, u *unflushed) {
 	}
 }
 
-func (x *relay) tellCancel(code uint32, u *unflushed) {
+func (x *relay) tellCancel(code uint32, u *peer.Unflushed) {
 	x.requests.leg.tell(u, func(b []byte) []byte {
 		return native.AppendCancel(b, native.CancelFrame{Call: x.serverID, Code: code})
 	})
 }
 
 // requestCredit handles CALLCREDIT of a client that serves the call.
-func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *unflushed) {
+func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.served[c.Call]
@@ -280,7 +281,7 @@ func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *unf
 }
 
 // responseCredit handles CALLCREDIT of a client that makes the call.
-func (rt *callRouter) responseCredit(e *callEnd, c native.CallCreditFrame, u *unflushed) {
+func (rt *callRouter) responseCredit(e *callEnd, c native.CallCreditFrame, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.made[c.Call]

@@ -112,7 +112,7 @@ func (e *callEnd) free(single bool) bool {
 func (e *callEnd) leaving() bool { return e.closed || e.session.peer.State() >= peer.Draining }
 
 // addOffer makes a client an instance of a service.
-func (rt *callRouter) addOffer(e *callEnd, v native.OfferFrame, u *unflushed) error {
+func (rt *callRouter) addOffer(e *callEnd, v native.OfferFrame, u *peer.Unflushed) error {
 	identity := e.session.identity.Load()
 	switch {
 	case topic.CheckService(v.Service) != nil:
@@ -160,7 +160,7 @@ func (rt *callRouter) replaceService() bool {
 }
 
 // withdraw ends an offer. The client completes the calls that it has.
-func (rt *callRouter) withdraw(e *callEnd, id uint32, u *unflushed) {
+func (rt *callRouter) withdraw(e *callEnd, id uint32, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if o := e.offers[id]; o != nil {
@@ -168,7 +168,7 @@ func (rt *callRouter) withdraw(e *callEnd, id uint32, u *unflushed) {
 	}
 }
 
-func (rt *callRouter) removeOffer(o *offer, u *unflushed) {
+func (rt *callRouter) removeOffer(o *offer, u *peer.Unflushed) {
 	delete(o.end.offers, o.id)
 	s := o.service
 	s.instances = slices.DeleteFunc(s.instances, func(other *offer) bool { return other == o })
@@ -214,7 +214,7 @@ func (s *service) pick(single bool) (best *callEnd) {
 }
 
 // serveWaiting forwards calls that wait for s, oldest first, as far as instances are free.
-func (rt *callRouter) serveWaiting(s *service, u *unflushed) {
+func (rt *callRouter) serveWaiting(s *service, u *peer.Unflushed) {
 	for s.waiting.Len() > 0 {
 		x := s.next()
 		server := s.pick(x.single)

@@ -37,6 +37,7 @@ type Config struct {
 	CallStreamWindow int // least window, in bytes, of each stream of messages in calls that clients must grant; 0 means 256 KiB
 	CallQueue        int // bytes of calls that wait for one connection, or for an instance that is free; further calls fail. 0 means 64 MiB
 
+	Node          string // id of this node in the paths of forwarded messages (native.CheckNodeID); "" refuses them
 	Holder        string // name of this node in the engine's list of cursors
 	StoreQueue    int    // bytes of each stream that may wait to be stored; 0 means 64 MiB
 	DurableWindow int    // bytes of messages that a durable has read and that are not done; 0 means 32 MiB
@@ -60,6 +61,9 @@ type Identity struct {
 	Subscribe []string // filters that the client may subscribe to, or any filter that these cover
 	Call      []string // patterns of the services that the client may call: greeter.Greeter, greeter.* or *
 	Serve     []string // patterns of the services that the client may offer
+
+	Forward         bool // the client is a node: it may publish messages of others, with the path that they have come
+	TrustValidation bool // messages that the client says it has validated in full are not validated again
 
 	proof proof // what the client proved itself by; set by Identities
 }
@@ -106,6 +110,11 @@ func (c *Config) checkInterval() time.Duration {
 
 // fill sets the defaults and checks the limits.
 func (c *Config) fill() error {
+	if c.Node != "" {
+		if err := native.CheckNodeID(c.Node); err != nil {
+			return fmt.Errorf("hop: Config.Node: %w", err)
+		}
+	}
 	if c.Identify == nil {
 		return errors.New("hop: Config.Identify is missing: hop.Anyone accepts every client")
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
 	delivery "example.com/ferry/stream/hop/internal/durable"
@@ -172,7 +173,7 @@ func (d *durable) leave(m *member, counts bool) {
 
 // unlock sends what can be sent, and does all that follows from a change of the window. Then it unlocks d.
 func (d *durable) unlock(now int64) {
-	var streams unflushed
+	var streams peer.Unflushed
 	var dead []deadLetter
 	if d.window != nil {
 		d.send(now, &streams)
@@ -188,14 +189,14 @@ func (d *durable) unlock(now int64) {
 		}
 	}
 	d.mu.Unlock()
-	streams.flush()
+	streams.Flush()
 	for i := range dead {
 		d.bury(&dead[i])
 	}
 }
 
 // send sends the deliveries that are possible.
-func (d *durable) send(now int64, streams *unflushed) {
+func (d *durable) send(now int64, streams *peer.Unflushed) {
 	var to *member // whose stream is locked
 	messages, bytes := 0, 0
 	for {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
 
@@ -49,7 +50,7 @@ func (g *group) pick(a admission) *deliveryQueue {
 }
 
 // deliverToGroup delivers one frame to the member that pick returns. If that member has just left, it picks again.
-func (b *Broker) deliverToGroup(g *group, frame []byte, shared *bufpool.Buf, p *publisher, u *unflushed, a admission) {
+func (b *Broker) deliverToGroup(g *group, frame []byte, shared *bufpool.Buf, p *publisher, u *peer.Unflushed, a admission) {
 	for range g.members {
 		q := g.pick(a)
 		if q == nil {

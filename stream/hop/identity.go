@@ -143,5 +143,6 @@ func (i *Identities) Differences(before *Identities) (added, removed, changed []
 func (c *Credential) equal(o *Credential) bool {
 	return bytes.Equal(c.TokenHash, o.TokenHash) && c.CommonName == o.CommonName &&
 		slices.Equal(c.Identity.Publish, o.Identity.Publish) && slices.Equal(c.Identity.Subscribe, o.Identity.Subscribe) &&
-		slices.Equal(c.Identity.Call, o.Identity.Call) && slices.Equal(c.Identity.Serve, o.Identity.Serve)
+		slices.Equal(c.Identity.Call, o.Identity.Call) && slices.Equal(c.Identity.Serve, o.Identity.Serve) &&
+		c.Identity.Forward == o.Identity.Forward && c.Identity.TrustValidation == o.Identity.TrustValidation
 }

@@ -23,7 +23,7 @@ type leg struct {
 
 // push sends or queues a frame, whose call number it sets. full means that the frame was not taken because the frames of calls that
 // wait for the stream reach limit bytes.
-func (l *leg) push(f native.Frame, limit int, u *unflushed) (full bool) {
+func (l *leg) push(f native.Frame, limit int, u *peer.Unflushed) (full bool) {
 	s := l.stream
 	f.SetCall(l.id)
 	s.Lock()
@@ -77,7 +77,7 @@ func (l *leg) drop() (begun bool) {
 }
 
 // tell appends a frame that does not wait for its turn: it ends the call, or returns credit.
-func (l *leg) tell(u *unflushed, appendTo func([]byte) []byte) {
+func (l *leg) tell(u *peer.Unflushed, appendTo func([]byte) []byte) {
 	l.stream.Lock()
 	if !l.stream.Closed() {
 		l.stream.wire.SetTail(appendTo(l.stream.wire.Tail(maxTold)))

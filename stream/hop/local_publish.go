@@ -25,8 +25,7 @@ func (t *Batch) Begin() { t.receiver.BatchBegins() }
 
 // End makes sure that all messages are on their way.
 func (t *Batch) End() {
-	t.receiver.unflushed.flush()
-	t.receiver.latencies.publish(t.receiver.session.broker)
+	t.receiver.BatchEnds()
 }
 
 // Publish publishes messages on the tag of to. It copies them. n says how many it has taken. If n is less than len(ms) and err is nil,

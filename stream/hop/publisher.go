@@ -21,12 +21,15 @@ type publisher struct {
 	local     atomic.Pointer[LocalTag] // of a client in the process, else nil
 	withholds atomic.Int32             // number of delivery queues that withhold the credit
 	revoked   atomic.Bool              // the identity may no longer publish on the tag: its messages are dropped
+	left      atomic.Bool              // the client has given back the grant
+	carrier   atomic.Pointer[receiver] // of the stream that carries the messages; nil before the first
 
-	mu      sync.Mutex
-	granted bool                 // the client has received its first window of credit
-	waiting []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
-	credit  int                  // bytes that the client may still publish; 0 until granted
-	spent   int                  // bytes routed whose credit is not yet returned
+	mu         sync.Mutex
+	granted    bool                 // the client has received its first window of credit
+	waiting    []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
+	credit     int                  // bytes that the client may still publish; 0 until granted
+	spent      int                  // bytes routed whose credit is not yet returned
+	forwarders []Forwarder          // that are full, and for which the credit is withheld
 
 	unstored unstored // used if the tag is stored at least once; spent is 0 then
 }
@@ -62,6 +65,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 		if st := p.tag.stored.Load(); st != nil {
 			st.restrain(p)
 		}
+		p.awaitForwarders()
 		p.resume()
 	}
 	return nil
@@ -144,6 +148,9 @@ func (p *publisher) returnCredit(least int) {
 
 // sendCredit allows the client n more bytes.
 func (p *publisher) sendCredit(n int) {
+	if p.left.Load() {
+		return // the number of the tag may mean another one
+	}
 	p.mu.Lock()
 	p.credit += n
 	p.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
 
@@ -22,12 +23,17 @@ type receiver struct {
 	session   *session
 	matchers  matchers
 	last      *publisher // publisher of the last run
-	unflushed unflushed
+	unflushed peer.Unflushed
 	now       int64            // when the batch arrived, in Unix nanoseconds
 	ends      [maxRun]int      // offsets at which the frames of the run end
 	masks     []uint64         // indexed by predicate of the route; bit i is the result for frame i of the run
 	addressed []*deliveryQueue // reused by routeAddressed
 	latencies latencies
+
+	paths     []*arrivalPath // by number
+	path      *arrivalPath   // of the run; nil if it is the client's own
+	forwarded []passedOn     // since the last PING
+	validated uint64         // messages validated in the batch
 
 	records       records // of the run, if its tag is stored
 	confirmations *confirmations
@@ -45,14 +51,21 @@ func (r *receiver) BatchBegins() { r.now = time.Now().UnixNano() }
 
 // BatchEnds flushes the streams that the batch has appended to, and publishes the batch's latencies.
 func (r *receiver) BatchEnds() {
-	r.unflushed.flush()
+	r.unflushed.Flush()
 	r.latencies.publish(r.session.broker)
+	if r.validated > 0 {
+		r.session.broker.validated.Add(r.validated)
+		r.validated = 0
+	}
 }
 
 // BeforePong sends the pending NOTICEs: the client expects them before the response to its PING. It returns false if messages before
-// the PING wait to be stored. Value 0 is a heartbeat, which confirms nothing.
+// the PING wait to be stored or forwarded. Value 0 is a heartbeat, which confirms nothing.
 func (r *receiver) BeforePong(value uint64) bool {
 	r.session.notices.send(r.session, r.now)
+	if value != 0 && len(r.forwarded) > 0 {
+		r.awaitForwarded()
+	}
 	return value == 0 || r.confirmations.ping(value)
 }
 
@@ -60,9 +73,12 @@ func (r *receiver) BeforePong(value uint64) bool {
 func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
 	p := r.last
-	if p == nil || p.tag.id != first.Tag() {
+	if p == nil || p.tag.id != first.Tag() || p.left.Load() {
 		if p = r.session.publisher(first.Tag()); p == nil {
 			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB on tag number %d, which this connection did not get", first.Tag())}
+		}
+		if other := p.carrier.Load(); other != r && (other != nil || !p.carrier.CompareAndSwap(nil, r)) {
+			return 0, otherStream(first.Tag())
 		}
 		r.last = p
 	}
@@ -73,6 +89,15 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if first.Flags()&native.FlagAddressed != 0 {
 		return r.routeAddressed(p, native.Frame(batch[:native.Size(batch)]), shared)
 	}
+	path, err := r.pathOf(first)
+	if err != nil {
+		return 0, err
+	}
+	if r.path = path; path != nil && path.dropAs != dropReasons {
+		f := native.Frame(batch[:native.Size(batch)])
+		return len(f), r.dropPath(p, f, path.dropAs)
+	}
+	source := uint32(first.Source())
 	st := p.tag.stored.Load()
 	if st != nil {
 		r.records.reset()
@@ -83,14 +108,17 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagAddressed != 0 {
 			break
 		}
-		if f.Source() != r.session.id {
-			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB in the name of source %d by source %d", f.Source(), r.session.id)}
+		if !r.samePath(f, path, source) {
+			break // the next run begins with this frame
 		}
 		if err := r.validate(f); err != nil {
 			if n > 0 {
-				break // the next run begins with this frame
+				break
 			}
 			return len(f), r.dropInvalid(p, f, err)
+		}
+		if path != nil {
+			f.SetSource(uint32(r.session.id))
 		}
 		if st != nil {
 			if err := r.records.add(st.config(), r.session.broker.formats, p.tag.name, f); err != nil {
@@ -124,6 +152,10 @@ func (r *receiver) validate(f native.Frame) error {
 	if extension := f.Extension(); len(extension) > 0 {
 		native.ClearNodeTLVs(extension)
 	}
+	if f.Flags()&native.FlagValid != 0 && r.session.identity.Load().TrustValidation {
+		f.SetFlags(f.Flags() & (native.FlagAddressed | native.FlagValid))
+		return nil
+	}
 	flags, err := r.validatePayload(f.Type(), f.Payload())
 	f.SetFlags(f.Flags()&native.FlagAddressed | flags)
 	return err
@@ -136,6 +168,7 @@ func (r *receiver) validatePayload(t ferry.Type, payload []byte) (flags byte, er
 	if ft == nil || how == ValidateOff {
 		return 0, nil
 	}
+	r.validated++
 	if err := ft.Validate(payload, format.Options{BoundsOnly: how == ValidateBounds}); err != nil {
 		return 0, err
 	}
@@ -178,6 +211,10 @@ func (r *receiver) route(p *publisher, run []byte, n int, stored bool, shared *b
 	b := r.session.broker
 	p.tag.in.add(n, len(run))
 	rt := b.routeOf(p.tag)
+	if len(rt.forwards) > 0 {
+		r.forward(p, rt.forwards, run, n)
+		stored = true // it is not lost without a subscriber
+	}
 	if len(rt.ungrouped)+len(rt.groups) == 0 {
 		if !stored {
 			b.dropped[dropUnobserved].Add(uint64(n))
@@ -252,6 +289,9 @@ func (r *receiver) evaluate(rt *route, run []byte, n int) {
 // routeAddressed delivers one frame to the source in its address.
 func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.Buf) (int, error) {
 	b := r.session.broker
+	if identity := r.session.identity.Load(); identity.Forward {
+		return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q forwards messages, so it may not address clients", identity.Name)}
+	}
 	if err := r.validate(f); err != nil {
 		return len(f), r.dropInvalid(p, f, err)
 	}

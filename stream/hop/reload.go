@@ -140,6 +140,7 @@ func (st *storedStream) retire() {
 func (b *Broker) PrepareLimits(next Config) (set func(), err error) {
 	cfg := b.cfg.Load()
 	next.Identify, next.Formats, next.Log, next.Holder, next.Stored = cfg.Identify, cfg.Formats, cfg.Log, cfg.Holder, nil
+	next.Node = cfg.Node
 	if err := next.fill(); err != nil {
 		return nil, err
 	}

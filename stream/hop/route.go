@@ -12,6 +12,7 @@ type route struct {
 	predicates []*predicate // all predicates of the targets, each once
 	ungrouped  []target     // targets without a group: each receives every message
 	groups     []*group     // one member of each group receives a message
+	forwards   []forwardTarget
 }
 
 // target is a delivery queue and the predicate for its messages.
@@ -30,7 +31,7 @@ func (b *Broker) routeOf(t *tag) *route {
 	if r := t.route.Load(); r != nil {
 		return r
 	}
-	r := &route{}
+	r := &route{forwards: b.forwardTargets(t.name)}
 	groups := map[string]*group{}
 	for _, sub := range b.subs {
 		if sub.addressed || !topic.Match(sub.filter, t.name) {

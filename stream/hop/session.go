@@ -34,6 +34,7 @@ type session struct {
 	published map[uint32]*publisher    // indexed by tag number
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
 	stored    map[uint32]*storedSub    // indexed by id: those that read streams
+	node      string                   // id of the client, if it is a node that forwards messages
 }
 
 func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Identity) *session {
@@ -61,6 +62,9 @@ func (s *session) welcome(conn *peer.Conn, addr string) {
 	}
 	if conn.Version() >= native.CallVersion {
 		w.Limits = cfg.callLimits()
+	}
+	if conn.Version() >= native.ForwardVersion {
+		w.Node = cfg.Node
 	}
 	conn.Welcome(w)
 	s.data = make([]*subscriberStream, conn.Streams())
@@ -140,6 +144,8 @@ var frameHandlers = peer.Table[*receiver]{
 	native.Offer:      callFrame(false, (*receiver).offer),
 	native.Ack:        callFrame(false, (*receiver).ack),
 	native.Nak:        callFrame(false, (*receiver).nak),
+	native.Forward:    forwardFrame((*receiver).announcePath),
+	native.Untag:      forwardFrame((*receiver).giveBackTag),
 }
 
 // respond sends the result of a TAG, SUB or OFFER. If err is not nil, it is the reason of a refusal.

@@ -17,16 +17,16 @@ import (
 // TestSessionsOfTheSpecification plays the clients of the sessions in docs/native.md and compares what the node sends.
 func TestSessionsOfTheSpecification(t *testing.T) {
 	known, err := hop.NewIdentities([]hop.Credential{{
-		Identity:  hop.Identity{Name: "pump", Publish: []string{"#"}, Subscribe: []string{"sensors/#", "orders/#"}},
+		Identity:  hop.Identity{Name: "pump", Publish: []string{"#"}, Subscribe: []string{"sensors/#", "orders/#"}, Forward: true, TrustValidation: true},
 		TokenHash: hop.HashToken([]byte("t0k")),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"session.txt", "stored.txt"} {
+	for _, file := range []string{"session.txt", "stored.txt", "forward.txt"} {
 		t.Run(file, func(t *testing.T) {
 			_, addr := serve(t, hop.Config{
-				Identify: known.Identify, Formats: []format.Format{cbor.Format{}, json.Format{}},
+				Identify: known.Identify, Node: "hub", Formats: []format.Format{cbor.Format{}, json.Format{}},
 				Stored: []hop.Stored{openStream(t, newEngine(t), "orders", "orders/#")},
 			})
 			play(t, connect(t, addr), file)

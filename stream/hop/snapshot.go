@@ -33,10 +33,12 @@ const (
 	dropNoAddressee           // the addressed source is not connected, or does not subscribe to the message
 	dropUnobserved            // no subscription matches the tag, and no stream stores it
 	dropForbidden             // the publisher's grant for the tag was taken away while it was connected
+	dropLoop                  // another node forwarded a message that this node had forwarded before
+	dropHops                  // another node forwarded a message that has passed the most nodes
 	dropReasons
 )
 
-var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved", "forbidden"}
+var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved", "forbidden", "loop", "hops"}
 
 // Snapshot is a copy of a Broker's counters and queues at one moment.
 type Snapshot struct {
@@ -47,6 +49,7 @@ type Snapshot struct {
 	Subscriptions []SubscriptionStats // sorted by client, then by id
 	Dropped       map[string]uint64   // dropped messages by reason
 	Mismatched    uint64              // false results of predicates because a field has another kind or the payload's type is unknown
+	Validated     uint64              // messages whose payload was validated
 	Refused       map[string]uint64   // refused connections by reason
 	Latency       Latency
 	Streams       []StreamStats // sorted by name
@@ -78,7 +81,7 @@ type SubscriptionStats struct {
 // Snapshot returns the current counters and queues. It holds the broker's lock only while it copies lists, and the lock
 // of each stream only briefly.
 func (b *Broker) Snapshot() Snapshot {
-	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load()}
+	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load(), Validated: b.validated.Load()}
 	b.mu.Lock()
 	s.Connections, s.Handshakes, s.Freed = len(b.sessions), b.handshakes.Len(), b.tags.freed
 	for code, n := range b.refused {

@@ -1,8 +1,6 @@
 package hop
 
 import (
-	"slices"
-
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -128,33 +126,10 @@ func (s *subscriberStream) unlock() {
 	}
 }
 
-// unflushed lists the streams to which a batch has appended without waking their writing goroutines. The goroutine that
-// handles the batch flushes these streams afterwards.
-type unflushed []*subscriberStream
-
-// maxUnflushed bounds how many streams one batch flushes. For further streams the writing goroutine is woken
-// immediately.
-const maxUnflushed = 8
-
-func (u *unflushed) flush() {
-	for i, s := range *u {
-		s.Flush()
-		(*u)[i] = nil
-	}
-	*u = (*u)[:0]
-}
-
 // unlockLater is unlock, but adds s to u instead of waking the writing goroutine. If u is nil, it wakes the goroutine.
-func (s *subscriberStream) unlockLater(u *unflushed) {
-	if u == nil || len(*u) == maxUnflushed {
-		s.unlock()
-		return
-	}
-	if !slices.Contains(*u, s) {
-		*u = append(*u, s)
-	}
+func (s *subscriberStream) unlockLater(u *peer.Unflushed) {
 	resume := s.takeResumable()
-	s.UnlockLater()
+	u.Unlock(s.outlet)
 	if resume != nil {
 		resume()
 	}

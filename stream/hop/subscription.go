@@ -168,7 +168,7 @@ func (b *Broker) addressedQueues(queues []*deliveryQueue, to ferry.SourceID, t *
 
 // deliver pushes n frames of publisher p to q. If it leaves the stream unflushed, it adds the stream to u. refused is n
 // if q is closed, else 0.
-func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool.Buf, p *publisher, u *unflushed) (refused int) {
+func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool.Buf, p *publisher, u *peer.Unflushed) (refused int) {
 	q.stream.Lock()
 	if q.closed {
 		q.stream.Unlock()

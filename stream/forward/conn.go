@@ -1,0 +1,212 @@
+package forward
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/transport"
+)
+
+var (
+	errConnecting = errors.New("forward: the first connection is not made yet")
+	errClosed     = errors.New("forward: link closed")
+)
+
+// conn is one connection of a Link. The lock of the Link guards the fields after heartbeat.
+type conn struct {
+	link      *Link
+	peer      *peer.Conn
+	source    uint32
+	maxFrame  int
+	window    int
+	heartbeat time.Duration
+
+	requests map[uint32]*Tag // by ref
+	numbers  map[uint32]*Tag // that are granted
+	lastRef  uint32
+	outs     []*outStream // by data stream; the control stream if there are none
+	draining bool         // the other node is stopping: nothing is sent any more
+}
+
+// outStream is a stream to the other node.
+type outStream struct {
+	writer *peer.FrameWriter
+	paths  map[*native.Path]uint32 // numbers, by the path that a broker has given; nil is the path of this node alone
+}
+
+// handshake returns a connection over raw after the other node has accepted the link.
+func (l *Link) handshake(raw transport.Conn, token []byte) (*conn, error) {
+	c := &conn{link: l, requests: map[uint32]*Tag{}, numbers: map[uint32]*Tag{}}
+	c.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: c.drain})
+	w, err := c.peer.Connect(native.HelloFrame{Token: token, Name: l.cfg.Node})
+	if err != nil {
+		return nil, err
+	}
+	c.source, c.maxFrame, c.window = w.Source, int(w.MaxFrame), int(w.Window)
+	c.heartbeat = time.Duration(w.Heartbeat) * time.Millisecond
+	c.outs = make([]*outStream, max(1, c.peer.Streams()))
+	l.mu.Lock()
+	l.stats.Node = w.Node
+	l.mu.Unlock()
+	return c, nil
+}
+
+// out returns the stream that carries a tag number. The caller holds the lock.
+func (c *conn) out(number uint32) *outStream {
+	i := int(number % uint32(len(c.outs)))
+	if c.outs[i] == nil {
+		c.outs[i] = &outStream{writer: c.peer.Writer(i, nil), paths: map[*native.Path]uint32{}}
+	}
+	return c.outs[i]
+}
+
+// frameHandlers handles the frames of the other node that package peer does not handle itself. It sends no others to a publisher
+// that accepts no calls.
+var frameHandlers = peer.Table[receiver]{
+	native.Credit: {Handle: func(r receiver, f native.Frame) error {
+		v, err := native.ParseCredit(f)
+		if err == nil && v.Sub == 0 {
+			r.conn.addCredit(v)
+		}
+		return err
+	}},
+	native.Result: {Handle: func(r receiver, f native.Frame) error {
+		v, err := native.ParseResult(f)
+		if err == nil && v.Kind == native.Tag {
+			r.conn.handleResult(v)
+		}
+		return err
+	}},
+	native.Notice: {Handle: func(r receiver, f native.Frame) error {
+		v, err := native.ParseNotice(f)
+		if err == nil {
+			r.conn.handleNotice(v)
+		}
+		return err
+	}},
+}
+
+// receiver handles the frames of one stream.
+type receiver struct{ conn *conn }
+
+func (receiver) BatchBegins()           {}
+func (receiver) BatchEnds()             {}
+func (receiver) BeforePong(uint64) bool { return true }
+
+// Pubs refuses messages: a link subscribes to nothing.
+func (receiver) Pubs(batch []byte, _ *bufpool.Buf) (int, error) {
+	return 0, peer.Unexpected(native.Frame(batch), "for a link without subscriptions")
+}
+
+// maxCredit bounds the credit of a tag, in bytes, whatever the node grants, because an int may have 32 bits.
+const maxCredit = 1 << 30
+
+func (c *conn) addCredit(v native.CreditFrame) {
+	l := c.link
+	l.mu.Lock()
+	defer l.unlock()
+	t := c.numbers[v.Tag]
+	if t == nil {
+		return
+	}
+	blocked := t.credit <= 0
+	t.credit = min(t.credit+int(min(v.Bytes, maxCredit)), maxCredit)
+	if blocked {
+		signal(l.wake)
+	}
+}
+
+func (c *conn) handleResult(v native.ResultFrame) {
+	l := c.link
+	l.mu.Lock()
+	defer l.unlock()
+	t := c.requests[v.Ref]
+	if t == nil {
+		return
+	}
+	delete(c.requests, v.Ref)
+	signal(l.wake)
+	switch v.Code {
+	case native.CodeOK:
+		t.state, t.number, t.credit, t.out, t.refused = granted, v.Value, c.window, c.out(v.Value), nil
+		c.numbers[v.Value] = t
+		return
+	case native.CodeForbidden, native.CodeBadRequest:
+		t.state, t.retryAt = refused, time.Now().Add(refusedFor)
+	default:
+		t.state, t.retryAt = delayed, time.Now().Add(time.Second)
+		if v.Code == native.CodeLimit && c.peer.Version() < native.ForwardVersion {
+			go c.leave() // an earlier version takes no UNTAG: a new connection has no tags
+		}
+	}
+	why := &native.Error{Code: v.Code, Reason: v.Reason}
+	if t.refused == nil || t.refused.Error() != why.Error() {
+		l.cfg.Log.Warn("forward: the other node does not take a tag", "link", l.cfg.Name, "tag", t.name, "err", why)
+	}
+	t.refused = why
+}
+
+// handleNotice counts messages that the other node has dropped. It confirms them later, like all others.
+func (c *conn) handleNotice(v native.NoticeFrame) {
+	l := c.link
+	l.mu.Lock()
+	defer l.unlock()
+	if v.Count == 0 {
+		return
+	}
+	name := ""
+	if t := c.numbers[v.Tag]; t != nil {
+		name = t.name
+	}
+	if l.stats.Refused == 0 {
+		l.cfg.Log.Warn("forward: the other node drops messages", "link", l.cfg.Name, "tag", name, "count", v.Count, "err", &native.Error{Code: v.Code, Reason: v.Reason})
+	}
+	l.stats.Refused += uint64(v.Count)
+	l.uncounted += uint64(v.Count)
+}
+
+// drain is called when the other node announces that it is stopping.
+func (c *conn) drain() { c.finish(c.peer.Context()) }
+
+// finish sends nothing more, waits for the confirmation of what was sent, and tells the other node that this is all.
+func (c *conn) finish(ctx context.Context) {
+	c.link.mu.Lock()
+	c.draining = true
+	c.link.mu.Unlock()
+	signal(c.link.wake)
+	if c.confirm(ctx) == nil {
+		c.peer.Leave()
+	}
+}
+
+// leaveWithin bounds how long a connection that is replaced waits for the other node.
+const leaveWithin = 5 * time.Second
+
+// leave ends the connection in good order.
+func (c *conn) leave() {
+	ctx, cancel := context.WithTimeout(c.peer.Context(), leaveWithin)
+	defer cancel()
+	c.finish(ctx)
+	c.peer.Close(nil)
+}
+
+// confirm waits until the other node has confirmed all messages that were sent over c.
+func (c *conn) confirm(ctx context.Context) error {
+	l := c.link
+	l.mu.Lock()
+	position, index := l.sentPos, l.sentIndex
+	ours := l.conn == c
+	l.mu.Unlock()
+	if !ours {
+		return errClosed
+	}
+	if err := c.peer.Barrier(ctx); err != nil {
+		return err
+	}
+	l.confirmed(c, position, index)
+	return nil
+}
