@@ -15,17 +15,16 @@ import (
 	"example.com/ferry/node/config"
 )
 
-// prepare starts the processes of a worker, so that start finds them. A program that does not run is an error here.
-func (f *function) prepare() (err error) {
+// prepare starts the backend, so that start finds it. A program that does not run, or a guest that does not compile, is an error
+// here.
+func (f *function) prepare(ctx context.Context) (err error) {
 	f.change.Lock()
 	defer f.change.Unlock()
-	if f.CPU == config.Worker {
-		f.prepared, err = worker.Start(f.command())
-	}
+	f.prepared, err = f.newBackend(ctx)
 	return err
 }
 
-// discard ends the processes that prepare has started.
+// discard ends what prepare has started.
 func (f *function) discard() {
 	f.change.Lock()
 	defer f.change.Unlock()
@@ -35,29 +34,46 @@ func (f *function) discard() {
 	}
 }
 
-// startProcesses starts the processes of a worker, unless prepare has done so. change is held.
-func (f *function) startProcesses() (err error) {
-	if f.CPU == config.Worker {
-		if f.processes, f.prepared = f.prepared, nil; f.processes == nil {
-			f.processes, err = worker.Start(f.command())
-		}
+// startBackend starts the backend, unless prepare has done so. change is held.
+func (f *function) startBackend(ctx context.Context) (err error) {
+	if f.backend, f.prepared = f.prepared, nil; f.backend == nil {
+		f.backend, err = f.newBackend(ctx)
 	}
 	return err
+}
+
+// newBackend starts the processes of a worker, or an instance of a guest. It returns nil for a function of this program.
+func (f *function) newBackend(ctx context.Context) (backend, error) {
+	switch {
+	case f.CPU == config.Worker:
+		p, err := worker.Start(f.command())
+		if err != nil {
+			return nil, err // not a backend that is not nil
+		}
+		return p, nil
+	case f.guest != nil:
+		p, err := f.startGuest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	return nil, nil
 }
 
 // handler returns the handler of the function's messages: a light function's own, a heavy function's on a token of the pool, or
 // the processes of a worker. change is held.
 func (f *function) handler() ferry.Handler {
 	if f.CPU == config.Worker {
-		return f.processes
+		return f.backend
 	}
-	var h ferry.Handler
+	h := ferry.Handler(f.backend)
 	for _, each := range f.node.extensions.Functions {
 		if each.Name == f.Run {
 			h = each.New()
 		}
 	}
-	if f.Timeout > 0 {
+	if f.Timeout > 0 && f.guest == nil {
 		h = &timeoutHandler{f.Timeout, h}
 	}
 	if f.CPU == config.Heavy {

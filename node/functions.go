@@ -3,14 +3,17 @@ package node
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
 
+	"example.com/ferry"
 	"example.com/ferry/cpu/worker"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
+	"example.com/ferry/stream/wasm"
 )
 
 // startTimeout bounds how long a function may take to connect and be accepted.
@@ -30,22 +33,30 @@ type function struct {
 	node *Node
 	via  endpoint // where it connects
 
-	change    sync.Mutex // held while it is started or stopped, which may take startTimeout
-	client    *stream.Client
-	processes *worker.Pool // of a worker
-	retired   bool         // a reload has removed it: it does not start again
-	prepared  *worker.Pool // processes that a reload has started for the next start
+	guest *guest // of a wasm function
+
+	change   sync.Mutex // held while it is started or stopped, which may take startTimeout
+	client   *stream.Client
+	backend  backend // of a worker: its processes; of a wasm function: the instances of its guest
+	retired  bool    // a reload has removed it: it does not start again
+	prepared backend // what a reload has started for the next start
 
 	mu      sync.Mutex // held for a moment
 	running *running
 	err     error // why it ended, unless it was stopped
 }
 
+// backend handles the messages of a function whose code is not part of this program.
+type backend interface {
+	ferry.Handler
+	io.Closer
+}
+
 // running is a running function and its statistics.
 type running struct {
 	*stream.Running
-	client    func() stream.Stats
-	processes func() worker.Stats // nil unless it is a worker
+	client  func() stream.Stats
+	backend backend // nil if its code is part of this program
 }
 
 // wantedFunctions returns the functions that a node with this configuration runs.
@@ -65,7 +76,14 @@ func (n *Node) newFunction(c config.Function, via endpoint) (*function, error) {
 	if c.Run != "" && c.CPU == config.Worker && n.extensions.Worker == nil {
 		return nil, fmt.Errorf("node: function %s: this program does not run its functions in processes of their own: want cpu: light or heavy", c.Name)
 	}
-	return &function{Function: c, node: n, via: via}, nil
+	f := &function{Function: c, node: n, via: via}
+	if c.Wasm != "" {
+		var err error
+		if f.guest, err = readGuest(c.Wasm); err != nil {
+			return nil, fmt.Errorf("node: function %s: %w", c.Name, err)
+		}
+	}
+	return f, nil
 }
 
 func names(list []Function) []string {
@@ -155,11 +173,11 @@ func (f *function) start(ctx context.Context) error {
 	return f.set(r, nil)
 }
 
-// open starts the function's processes, connects it and subscribes. After an error, end releases what was opened. change is held.
+// open starts the function's backend, connects it and subscribes. After an error, end releases what was opened. change is held.
 func (f *function) open(ctx context.Context) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := f.startProcesses(); err != nil {
+	if err := f.startBackend(ctx); err != nil {
 		return nil, err
 	}
 	var err error
@@ -176,10 +194,10 @@ func (f *function) open(ctx context.Context) (*running, error) {
 			return nil, err
 		}
 	}
-	r := &running{client: f.client.Stats}
+	r := &running{client: f.client.Stats, backend: f.backend}
 	concurrency := f.Concurrency
-	if f.processes != nil {
-		r.processes, concurrency = f.processes.Stats, f.Processes
+	if f.CPU == config.Worker {
+		concurrency = f.Processes
 	}
 	r.Running, err = f.client.Start(ctx, stream.Function{
 		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: f.handler(),
@@ -202,15 +220,15 @@ func (f *function) retire() {
 	f.end()
 }
 
-// end closes connection and processes; change is held.
+// end closes connection and backend; change is held.
 func (f *function) end() {
 	if f.client != nil {
 		closeQuietly(f.client)
 		f.client = nil
 	}
-	if f.processes != nil {
-		closeQuietly(f.processes)
-		f.processes = nil
+	if f.backend != nil {
+		closeQuietly(f.backend)
+		f.backend = nil
 	}
 	_ = f.set(nil, nil)
 }
@@ -229,7 +247,10 @@ func (f *function) set(r *running, err error) error {
 func (f *function) state() admin.Function {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := admin.Function{Name: f.Name, Observe: f.Observe, Where: f.Where, CPU: string(f.CPU)}
+	s := admin.Function{Name: f.Name, Kind: f.kind(), Observe: f.Observe, Where: f.Where, CPU: string(f.CPU)}
+	if f.guest != nil {
+		s.Guest = &admin.Guest{Version: f.guest.version()}
+	}
 	if f.CPU == config.Worker {
 		s.Processes = &admin.Processes{Wanted: f.Processes}
 	}
@@ -252,13 +273,27 @@ func (r *running) fill(s *admin.Function) {
 	s.Running = true
 	c := r.client()
 	s.Handled, s.Failed = c.Handled, c.Failed
-	if r.processes == nil {
-		return
+	switch b := r.backend.(type) {
+	case *worker.Pool:
+		p := b.Stats()
+		s.Processes.Ready, s.Processes.Died = p.Ready, p.Died
+		s.Processes.Restarts = p.Started - min(p.Started, uint64(p.Workers))
+		if p.Ready == 0 {
+			s.Error = "no process runs: the next one is being started"
+		}
+	case *wasm.Pool:
+		g := b.Stats()
+		s.Guest.Instances, s.Guest.Memory, s.Guest.Crashed = g.Instances, g.Memory, g.Crashed
 	}
-	p := r.processes()
-	s.Processes.Ready, s.Processes.Died = p.Ready, p.Died
-	s.Processes.Restarts = p.Started - min(p.Started, uint64(p.Workers))
-	if p.Ready == 0 {
-		s.Error = "no process runs: the next one is being started"
+}
+
+// kind returns what the function is made of, as the configuration names it.
+func (f *function) kind() string {
+	switch {
+	case f.Wasm != "":
+		return "wasm"
+	case len(f.Command) > 0:
+		return "command"
 	}
+	return "run"
 }

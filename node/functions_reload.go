@@ -17,9 +17,9 @@ type restaffing struct {
 	start []*function // those that begin, which are in list
 }
 
-// prepareFunctions compares the functions with those of the next configuration. It starts the processes of new workers. A
-// function stays, with its connection and its statistics, if nothing of it changes. If the listener that it uses goes, it is
-// started again on another one, unless it was stopped.
+// prepareFunctions compares the functions with those of the next configuration. It starts the processes of new workers and
+// compiles new guests. A function stays, with its connection and its statistics, if nothing of it changes, the file of its guest
+// included. If the listener that it uses goes, it is started again on another one, unless it was stopped.
 func (n *Node) prepareFunctions(r *reload) (change, error) {
 	if n.functions == nil {
 		return change{}, nil
@@ -34,14 +34,18 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 	for _, want := range wantedFunctions(r.next) {
 		old := running[want.Name]
 		delete(running, want.Name)
-		same := old != nil && reflect.DeepEqual(old.Function, want)
+		f, err := n.functionOf(want, r)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		same := old != nil && reflect.DeepEqual(old.Function, want) && old.guest.same(f.guest)
 		if same && old.via == r.near {
 			c.list = append(c.list, old)
 			continue
 		}
-		f, err := n.prepareFunction(want, r)
-		if err != nil {
-			errs = append(errs, err)
+		if err := f.prepare(context.Background()); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", placeOf(want, r), err))
 			continue
 		}
 		c.list = append(c.list, f)
@@ -68,25 +72,27 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 	return change{differences(added, removed, changed), func() { c.commit(n) }, c.abort}, nil
 }
 
-// prepareFunction makes a function and starts its processes.
-func (n *Node) prepareFunction(c config.Function, r *reload) (*function, error) {
-	at := "live.functions"
-	for i := range r.next.Functions {
-		if r.next.Functions[i].Name == c.Name {
-			at = fmt.Sprintf("functions[%d]", i)
-		}
-	}
+// functionOf makes a function that is not prepared. It reads the file of a guest.
+func (n *Node) functionOf(c config.Function, r *reload) (*function, error) {
+	at := placeOf(c, r)
 	if c.CPU == config.Heavy && n.pool == nil {
 		return nil, fmt.Errorf("%s.cpu: the first heavy function needs a restart: the node makes its pool, and prepares the process for it, when it starts", at)
 	}
 	f, err := n.newFunction(c, r.near)
-	if err == nil {
-		err = f.prepare()
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	return f, nil
+}
+
+// placeOf returns where the next configuration has a function.
+func placeOf(c config.Function, r *reload) string {
+	for i := range r.next.Functions {
+		if r.next.Functions[i].Name == c.Name {
+			return fmt.Sprintf("functions[%d]", i)
+		}
+	}
+	return "live.functions"
 }
 
 // commit stops and starts functions. One that cannot start shows the reason, like one that has ended by itself. Those of a

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // long, as a program may still be writing it.
 const watchInterval = time.Second
 
-// Watch applies the configuration file to the running node whenever it changes, until ctx ends. loaded is the content of the
+// Watch applies the configuration file to the running node whenever it, or the file of a wasm guest, changes, until ctx ends. loaded is the content of the
 // file when the node was built. Watch also reads the file, changed or not, on each signal from again, and then reopens the
 // access log and reads the files that the configuration names: certificates, token files. A file that cannot be applied changes
 // nothing; its errors are logged, one a line.
@@ -44,9 +45,9 @@ func (n *Node) Watch(ctx context.Context, file string, loaded []byte, again <-ch
 type watcher struct {
 	node   *Node
 	file   string
-	loaded []byte    // content of the file when it was last read
-	seen   fileState // at the last check
-	read   bool      // the file was read in state seen
+	loaded []byte      // content of the file when it was last read
+	seen   []fileState // of the file, and of those of guests, at the last check
+	read   bool        // the files were read in state seen
 }
 
 // fileState changes when the file's content does. It is known without reading the file.
@@ -56,13 +57,22 @@ type fileState struct {
 	missing  bool
 }
 
-// check reads the file if it has changed, and has not changed since the last check.
-func (w *watcher) check() {
-	now := fileState{missing: true}
-	if info, err := os.Stat(w.file); err == nil {
-		now = fileState{modified: info.ModTime(), size: info.Size()}
+// stateOf returns the state of a file.
+func stateOf(file string) fileState {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fileState{missing: true}
 	}
-	if now != w.seen {
+	return fileState{modified: info.ModTime(), size: info.Size()}
+}
+
+// check reads the files if one has changed, and none has changed since the last check.
+func (w *watcher) check() {
+	now := []fileState{stateOf(w.file)}
+	for _, guest := range w.node.config().Guests() {
+		now = append(now, stateOf(guest))
+	}
+	if !slices.Equal(now, w.seen) {
 		w.seen, w.read = now, false
 		return
 	}
@@ -75,7 +85,7 @@ func (w *watcher) check() {
 	case err != nil:
 		w.loaded = nil // the file counts as changed when it can be read again
 		w.unreadable(err)
-	case !bytes.Equal(data, w.loaded):
+	case !bytes.Equal(data, w.loaded) || w.node.guestsChanged():
 		w.apply(data)
 	}
 }

@@ -14,6 +14,10 @@ var (
 	restartsDesc = desc("ferry_worker_restarts_total", "Processes of a worker function that replaced one that had ended.", "function")
 	diedDesc     = desc("ferry_worker_died_total", "Messages lost as their process died, or was killed, while it handled them.", "function")
 
+	guestInstancesDesc = desc("ferry_wasm_instances", "Instances of a wasm function.", "function")
+	guestMemoryDesc    = desc("ferry_wasm_memory_bytes", "Memory of the idle instances of a wasm function.", "function")
+	guestCrashedDesc   = desc("ferry_wasm_crashed_total", "Instances of a wasm function that were ended by a trap, or because a message took too long.", "function")
+
 	tokensDesc     = desc("ferry_cpu_tokens", "Tokens: how many heavy calls may run at once.")
 	heldDesc       = desc("ferry_cpu_tokens_held", "Heavy calls that run on a token.")
 	lentDesc       = desc("ferry_cpu_tokens_lent", "Heavy calls that run on without a token, as they passed no checkpoint.")
@@ -41,6 +45,11 @@ func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- gauge(readyDesc, p.Ready, f.Name)
 			ch <- counter(restartsDesc, p.Restarts, f.Name)
 			ch <- counter(diedDesc, p.Died, f.Name)
+		}
+		if g := f.Guest; g != nil {
+			ch <- gauge(guestInstancesDesc, g.Instances, f.Name)
+			ch <- gauge(guestMemoryDesc, int(g.Memory), f.Name)
+			ch <- counter(guestCrashedDesc, g.Crashed, f.Name)
 		}
 	}
 }

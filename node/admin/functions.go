@@ -28,7 +28,17 @@ type Function struct {
 	Error     string     `json:"error,omitempty"`     // why it ended, unless it was stopped
 	Handled   uint64     `json:"handled"`             // messages, since it was started
 	Failed    uint64     `json:"failed"`              // of those, how many calls ended with an error or a panic
+	Kind      string     `json:"kind"`                // run, command or wasm
 	Processes *Processes `json:"processes,omitempty"` // of a worker
+	Guest     *Guest     `json:"guest,omitempty"`     // of a wasm function
+}
+
+// Guest is the module of a wasm function. The numbers count since it was started.
+type Guest struct {
+	Version   string `json:"version"`   // the first digits of the module's SHA-256
+	Instances int    `json:"instances"` // that exist
+	Memory    int64  `json:"memory"`    // bytes of the instances that are idle
+	Crashed   uint64 `json:"crashed"`   // instances that were ended: by a trap, or because a message took too long
 }
 
 // Processes are those of a worker, since it was started.

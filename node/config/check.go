@@ -206,7 +206,7 @@ func (l Limits) check(errs *configErrors) {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"write_timeout", l.WriteTimeout}, {"drain_timeout", l.DrainTimeout}} {
+	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"write_timeout", l.WriteTimeout}, {"drain_timeout", l.DrainTimeout}, {"wasm_timeout", l.WasmTimeout}} {
 		if d.value < 10*time.Millisecond {
 			errs.add("limits."+d.field, "%v is too short: at least 10ms", d.value)
 		}

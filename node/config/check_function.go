@@ -31,7 +31,12 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 		}
 		names[f.Name] = fmt.Sprintf("functions[%d]", i)
 		f.check(at, known, errs)
+		f.checkWasm(at, c.Limits, errs)
 		f.checkStored(at, c.Streams, errs)
+	}
+	if memory := c.WasmMemory(); memory > c.Limits.WasmMemory {
+		errs.add("limits.wasm_memory", "%v, but the instances of the wasm guests may have %v together: lower their concurrency or memory, or raise the limit",
+			c.Limits.WasmMemory, memory)
 	}
 	if calls := c.heavyCalls(); calls > c.CPU.Queue {
 		errs.add("cpu.queue", "%d calls may wait, but the heavy functions have %d at once: write %d or more, or lower their concurrency",
@@ -41,8 +46,10 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 
 func (f Function) check(at string, known []string, errs *configErrors) {
 	switch {
-	case f.Run == "" && len(f.Command) == 0:
-		errs.add(at+"name", "%q has nothing to run: give it a run or a command", f.Name)
+	case f.Run == "" && len(f.Command) == 0 && f.Wasm == "":
+		errs.add(at+"name", "%q has nothing to run: give it a run, a command or a wasm", f.Name)
+	case f.Wasm != "" && (f.Run != "" || len(f.Command) > 0):
+		errs.add(at+"wasm", "beside run or command: give one of them")
 	case f.Run != "" && len(f.Command) > 0:
 		errs.add(at+"command", "beside run: give one of them")
 	case f.Run != "" && !slices.Contains(known, f.Run):

@@ -198,6 +198,12 @@ type Limits struct {
 	// is free. Calls beyond it fail with the status resource exhausted.
 	CallQueue Size `yaml:"call_queue,omitempty"`
 
+	// WasmMemory bounds the memory of all instances of wasm guests together: the sum of concurrency times memory.
+	WasmMemory Size `yaml:"wasm_memory,omitempty"`
+
+	// WasmTimeout bounds the timeout of a wasm guest.
+	WasmTimeout time.Duration `yaml:"wasm_timeout,omitempty"`
+
 	// HandshakeTimeout bounds the time until a new connection is identified.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 

@@ -29,6 +29,8 @@ func defaults() *Config {
 			CallWindow:       16 << 20,
 			CallStreamWindow: 256 << 10,
 			CallQueue:        64 << 20,
+			WasmMemory:       1 << 30,
+			WasmTimeout:      time.Minute,
 			HandshakeTimeout: 5 * time.Second,
 			Heartbeat:        10 * time.Second,
 			WriteTimeout:     30 * time.Second,

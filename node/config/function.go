@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"example.com/ferry/stream/wasm"
+)
 
 // Function is one function that the node runs: a function of this program, or a separate program.
 type Function struct {
@@ -10,8 +14,11 @@ type Function struct {
 	// Run is the name of a function of ferry: averages, alerts or checksum.
 	Run string `yaml:"run,omitempty"`
 
-	// Command is a program that calls worker.Serve, and its arguments. Give either run or command.
+	// Command is a program that calls worker.Serve, and its arguments. Give one of run, command and wasm.
 	Command []string `yaml:"command,omitempty"`
+
+	// Wasm is the file of a WebAssembly guest (docs/wasm.md). The node uses a changed file within a few seconds.
+	Wasm string `yaml:"wasm,omitempty"`
 
 	// Observe are the tags whose messages it gets; + and # are wildcards.
 	Observe []string `yaml:"observe" schema:"required"`
@@ -35,19 +42,42 @@ type Function struct {
 	Policy Policy `yaml:"policy,omitempty"`
 
 	// CPU is where it runs: light on a goroutine, heavy on a token of the pool, worker in processes of its own. Empty means
-	// worker for a command and light for a run.
+	// worker for a command, heavy for a wasm guest and light for a run.
 	CPU Class `yaml:"cpu,omitempty"`
 
 	// Timeout bounds the handling of one message, from when it has a token or a process: the context of a light or heavy
-	// function ends; a worker's process that goes on is killed. Zero means no bound.
+	// function ends; a worker's process that goes on is killed, and so is an instance of a wasm guest. Zero means 1s for a wasm
+	// guest, and no bound for others. limits.wasm_timeout bounds it for wasm guests.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 
 	// Processes is the number of processes of a worker. Each handles one message at a time. Zero means 1.
 	Processes int `yaml:"processes,omitempty" schema:"min=0"`
 
 	// Concurrency is how many messages, of different tags or sources, a light or heavy function handles at once; those that wait
-	// for a token count. Zero means 64 for a heavy function, and one for each CPU for a light one.
+	// for a token count. Zero means 4 for a wasm guest, 64 for another heavy function, and one for each CPU for a light one.
 	Concurrency int `yaml:"concurrency,omitempty" schema:"min=0"`
+
+	// Memory bounds the memory of one instance of a wasm guest, which has an instance for each message that it handles at once.
+	// Zero means 16MiB. limits.wasm_memory bounds all instances together.
+	Memory Size `yaml:"memory,omitempty"`
+
+	// Env is the environment of a wasm guest.
+	Env map[string]string `yaml:"env,omitempty"`
+
+	// Mounts are the directories whose files a wasm guest may open. Empty means none.
+	Mounts []Mount `yaml:"mounts,omitempty"`
+}
+
+// Mount is a directory that a wasm guest sees.
+type Mount struct {
+	// Host is the directory.
+	Host string `yaml:"host" schema:"required"`
+
+	// Guest is its path in the guest, such as /data.
+	Guest string `yaml:"guest" schema:"required"`
+
+	// Write lets the guest change files.
+	Write bool `yaml:"write,omitempty"`
 }
 
 // Class is where a function runs.
@@ -82,8 +112,11 @@ type CPU struct {
 	Queue int `yaml:"queue,omitempty" schema:"min=1"`
 }
 
-// heavyConcurrency is the default of a heavy function: enough for the pool to run short calls before long ones.
-const heavyConcurrency = 64
+// The defaults of Concurrency.
+const (
+	heavyConcurrency = 64 // enough for the pool to run short calls before long ones
+	wasmConcurrency  = 4  // each has its memory
+)
 
 // complete sets the defaults of f.
 func (f *Function) complete() {
@@ -94,8 +127,13 @@ func (f *Function) complete() {
 	case f.CPU != "":
 	case len(f.Command) > 0:
 		f.CPU = Worker
+	case f.Wasm != "":
+		f.CPU = Heavy
 	default:
 		f.CPU = Light
+	}
+	if f.Wasm != "" {
+		f.completeWasm()
 	}
 	switch {
 	case f.CPU == Worker && f.Processes == 0:
@@ -117,4 +155,17 @@ func (c *Config) heavyCalls() int {
 		}
 	}
 	return sum
+}
+
+// completeWasm sets the defaults of a wasm guest.
+func (f *Function) completeWasm() {
+	if f.Memory == 0 {
+		f.Memory = wasm.DefaultMemory
+	}
+	if f.Timeout == 0 {
+		f.Timeout = wasm.DefaultTimeout
+	}
+	if f.Concurrency == 0 {
+		f.Concurrency = wasmConcurrency
+	}
 }

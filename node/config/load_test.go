@@ -69,6 +69,7 @@ func TestEmptyFileIsTheDefaultWithoutLiveInput(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	const f = "functions:\n  - name: a\n"
+	const g = f + "    wasm: ../../stream/wasm/testdata/guest.wasm\n    observe: [a]\n"
 	const proxied = "proxy:\n  clusters: [{name: c, endpoints: [{address: '127.0.0.1:1'}]}]\n  listeners:\n  - address: 127.0.0.1:0\n    protocol: http1\n    cluster: c\n"
 	const l = "listeners: [{address: quic://127.0.0.1:1}]\n"
 	for _, tc := range []struct{ name, text, want string }{
@@ -137,7 +138,17 @@ func TestRefused(t *testing.T) {
 		{"window too small", "listeners: [{address: quic://127.0.0.1:4, receive_window: 1KiB}]\n", "listeners[0].receive_window: 1KiB is out of range: at least 64KiB"},
 		{"alias", "x: &a 1\n", "x: unknown field"},
 		{"unknown function", f + "    run: checksun\n    observe: [a]\n", `node.yaml:3:10: functions[0].run: unknown function "checksun": want one of averages, checksum`},
-		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run or a command`},
+		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run, a command or a wasm`},
+		{"a wasm beside a run", f + "    run: checksum\n    wasm: a.wasm\n    observe: [a]\n", "functions[0].wasm: beside run or command"},
+		{"no such guest", f + "    wasm: no-such-file.wasm\n    observe: [a]\n", "node.yaml:3:11: functions[0].wasm: open no-such-file.wasm"},
+		{"no guest", f + "    wasm: load_test.go\n    observe: [a]\n", "functions[0].wasm: load_test.go is not a WebAssembly module"},
+		{"guest in a process", g + "    cpu: worker\n", `functions[0].cpu: "worker" is for processes`},
+		{"guest without memory", g + "    memory: 1KiB\n", "functions[0].memory: 1KiB is out of range: at least 64KiB, at most 4GiB"},
+		{"guest that may take long", g + "    timeout: 2m\n", "functions[0].timeout: 2m0s exceeds limits.wasm_timeout, 1m0s"},
+		{"guests with much memory", g + "    concurrency: 65\n", "limits.wasm_memory: 1GiB, but the instances of the wasm guests may have 1040MiB together"},
+		{"mount of no directory", g + "    mounts: [{host: load_test.go, guest: data}]\n", `functions[0].mounts[0].host: load_test.go is no directory`},
+		{"mount without a root", g + "    mounts: [{host: ., guest: data}]\n", `functions[0].mounts[0].guest: "data" is not absolute`},
+		{"memory of a command", f + "    command: [sh]\n    observe: [a]\n    memory: 1MiB\n", "functions[0].memory: means nothing without wasm"},
 		{"two things to run", f + "    run: checksum\n    command: [sh]\n    observe: [a]\n", "node.yaml:4:14: functions[0].command: beside run"},
 		{"no such command", f + "    command: [./no-such-program, -x]\n    observe: [a]\n", "node.yaml:3:15: functions[0].command[0]: "},
 		{"command that is heavy", f + "    command: [sh]\n    observe: [a]\n    cpu: heavy\n", `node.yaml:5:10: functions[0].cpu: "heavy" is for functions that ferry brings`},

@@ -18,6 +18,11 @@ export class Functions {
 
   show(list) {
     this.none.hidden = list.length > 0;
+    for (const [name, card] of this.cards) {
+      if (list.some((f) => f.name === name)) continue;
+      card.root.remove();
+      this.cards.delete(name);
+    }
     for (const f of list) {
       let card = this.cards.get(f.name);
       if (!card) this.cards.set(f.name, card = this.card(f.name));
@@ -31,7 +36,8 @@ export class Functions {
     root.innerHTML = `<header><h3></h3><span class="class"></span><span class="pill"></span><button type="button"></button></header>
       <dl><dt>Observes</dt><dd><code></code></dd><dt class="where">Where</dt><dd class="where"><code></code></dd>
       <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd><dt class="failed">Failed</dt><dd class="failed"></dd>
-      <dt class="processes">Processes</dt><dd class="processes"></dd></dl><p class="error" hidden></p>`;
+      <dt class="processes">Processes</dt><dd class="processes"></dd>
+      <dt class="version">Version</dt><dd class="version"></dd><dt class="instances">Instances</dt><dd class="instances"></dd></dl><p class="error" hidden></p>`;
     const find = (s) => root.querySelector(s), button = find('button');
     find('h3').textContent = name;
     button.addEventListener('click', async () => {
@@ -55,7 +61,7 @@ export class Functions {
       button.dataset.verb = button.className = verb;
       button.textContent = f.running ? 'Stop' : 'Start';
       button.setAttribute('aria-label', `${button.textContent} ${name}`);
-      find('.class').textContent = f.cpu;
+      find('.class').textContent = f.kind === 'wasm' ? `wasm, ${f.cpu}` : f.cpu;
       find('dd code').textContent = f.observe.join(', ');
       find('dd.where code').textContent = f.where ?? '';
       for (const e of root.querySelectorAll('.where')) e.hidden = !f.where;
@@ -63,10 +69,10 @@ export class Functions {
       find('.error').textContent = f.error ?? '';
       find('.error').hidden = !f.error;
     };
-    return { write, rate: find('.rate'), queue: find('.queue') };
+    return { root, write, rate: find('.rate'), queue: find('.queue') };
   }
 
-  // writeCounts shows the failures since the function was started, and the processes of a worker.
+  // writeCounts shows the failures since the function was started, the processes of a worker, and the guest of a wasm function.
   writeCounts(root, f) {
     const write = (name, text) => {
       for (const e of root.querySelectorAll(name)) e.hidden = !text;
@@ -76,6 +82,10 @@ export class Functions {
     const p = f.processes;
     const ended = p?.restarts || p?.died ? `, ${show(p.restarts, 'count')} restarted, ${show(p.died, 'count')} messages lost` : '';
     write('.processes', p && f.running ? `${p.ready} of ${p.wanted} running${ended}` : '');
+    const g = f.guest;
+    write('.version', g ? g.version : '');
+    const crashed = g?.crashed ? `, ${show(g.crashed, 'count')} crashed` : '';
+    write('.instances', g && f.running ? `${g.instances} with ${show(g.memory, 'bytes')}${crashed}` : '');
   }
 
   // update shows the rate and the queue of each function's subscription, from the metrics.

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+
+	"example.com/ferry/stream/wasm"
+)
+
+// The bounds of Function.Memory: a page, and what 32 bits address.
+const (
+	minWasmMemory Size = 64 << 10
+	maxWasmMemory Size = 4 << 30
+)
+
+// checkWasm checks what is about a wasm guest.
+func (f Function) checkWasm(at string, limits Limits, errs *configErrors) {
+	if f.Wasm == "" {
+		for _, each := range []struct {
+			field string
+			set   bool
+		}{{"memory", f.Memory != 0}, {"env", len(f.Env) > 0}, {"mounts", len(f.Mounts) > 0}} {
+			if each.set {
+				errs.add(at+each.field, "means nothing without wasm: leave it out")
+			}
+		}
+		return
+	}
+	if err := checkGuestFile(f.Wasm); err != nil {
+		errs.add(at+"wasm", "%v", err)
+	}
+	if f.CPU == Worker {
+		errs.add(at+"cpu", "%q is for processes: a wasm guest runs within the node, write heavy or light, or leave it out", f.CPU)
+	}
+	if f.Memory < minWasmMemory || f.Memory > maxWasmMemory {
+		errs.add(at+"memory", "%v is out of range: at least %v, at most %v", f.Memory, minWasmMemory, maxWasmMemory)
+	}
+	if f.Timeout > limits.WasmTimeout {
+		errs.add(at+"timeout", "%v exceeds limits.wasm_timeout, %v", f.Timeout, limits.WasmTimeout)
+	}
+	for i, m := range f.Mounts {
+		m.check(fmt.Sprintf("%smounts[%d].", at, i), errs)
+	}
+}
+
+func (m Mount) check(at string, errs *configErrors) {
+	if info, err := os.Stat(m.Host); err != nil {
+		errs.add(at+"host", "%v", err)
+	} else if !info.IsDir() {
+		errs.add(at+"host", "%s is no directory", m.Host)
+	}
+	if !path.IsAbs(m.Guest) {
+		errs.add(at+"guest", "%q is not absolute: write a path such as /data", m.Guest)
+	}
+}
+
+// checkGuestFile reads the first bytes of a guest.
+func checkGuestFile(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	var magic [4]byte
+	if _, err := io.ReadFull(f, magic[:]); err != nil || !bytes.Equal(magic[:], []byte("\x00asm")) {
+		return fmt.Errorf("%s is not a WebAssembly module: it does not begin with 00 61 73 6d", file)
+	}
+	if info, err := f.Stat(); err == nil && info.Size() > wasm.MaxGuest {
+		return fmt.Errorf("%s has %v: at most %v", file, Size(info.Size()), Size(wasm.MaxGuest))
+	}
+	return nil
+}
+
+// WasmMemory returns what all instances of wasm guests may have together. A sum beyond what Size holds is the largest Size.
+func (c *Config) WasmMemory() Size {
+	var sum Size
+	for _, f := range c.Functions {
+		sum = addMemory(sum, f)
+	}
+	return sum
+}
+
+// addMemory adds what the instances of f may have.
+func addMemory(sum Size, f Function) Size {
+	const most = Size(1<<63 - 1)
+	n := Size(f.Concurrency)
+	if f.Wasm == "" || n == 0 || f.Memory <= 0 {
+		return sum
+	}
+	if n > (most-sum)/f.Memory {
+		return most
+	}
+	return sum + n*f.Memory
+}
+
+// Guests returns the files of wasm guests, each once.
+func (c *Config) Guests() []string {
+	var files []string
+	for _, f := range c.Functions {
+		if f.Wasm != "" && !slices.Contains(files, f.Wasm) {
+			files = append(files, f.Wasm)
+		}
+	}
+	return files
+}
