@@ -19,6 +19,7 @@ require (
 	github.com/quic-go/quic-go v0.65.0
 	github.com/smallnest/rpcx v1.9.4
 	github.com/sourcegraph/jsonrpc2 v0.2.1
+	github.com/tetratelabs/wazero v1.12.0
 	github.com/tidwall/gjson v1.20.0
 	github.com/tidwall/sjson v1.2.5
 	github.com/tinylib/msgp v1.6.5
