@@ -39,6 +39,8 @@ type Broker struct {
 	subs       []*subscription
 	predicates predicates
 	forwarders []Forwarder
+	interests  map[string]*interest // by filter
+	turns      groupTurns
 	refused    map[native.Code]uint64
 	served     int       // sessions whose goroutines have not ended
 	handshakes list.List // connections whose client is not yet identified (transport.Conn), oldest first
@@ -61,6 +63,7 @@ func New(cfg Config) (*Broker, error) {
 	b := &Broker{
 		calls: newCallRouter(&cfg), formats: formats, linger: 2 * time.Second,
 		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
+		interests: map[string]*interest{}, turns: groupTurns{byName: map[string]*groupTurn{}},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
 	b.setLimits(&cfg)

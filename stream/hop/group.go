@@ -8,11 +8,49 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// group is a consumer group: each message is delivered to one member.
+// group is the members of a consumer group that a route lists: each message is delivered to one member of the group.
 type group struct {
-	name    string
+	turn    *groupTurn
 	members []target
-	turn    atomic.Uint32
+	subs    []*subscription // of the members
+}
+
+// groupTurn makes the members of one group receive messages in turn. Members with different filters share it.
+type groupTurn struct {
+	name   string
+	number int // distinguishes groups
+	users  int // guarded by the broker's lock
+	next   atomic.Uint32
+}
+
+// groupTurns is the turns of all groups, by name. The broker's lock guards it.
+type groupTurns struct {
+	byName map[string]*groupTurn
+	last   int
+}
+
+// acquire adds a user to the turn of a group. It returns nil for an empty name, which means no group.
+func (ts *groupTurns) acquire(name string) *groupTurn {
+	if name == "" {
+		return nil
+	}
+	t := ts.byName[name]
+	if t == nil {
+		ts.last++
+		t = &groupTurn{name: name, number: ts.last}
+		ts.byName[name] = t
+	}
+	t.users++
+	return t
+}
+
+func (ts *groupTurns) release(t *groupTurn) {
+	if t == nil {
+		return
+	}
+	if t.users--; t.users == 0 {
+		delete(ts.byName, t.name)
+	}
 }
 
 // admission reports whether a predicate is true for a message. The argument is an index in the route's predicates.
@@ -20,19 +58,20 @@ type admission func(predicate int) bool
 
 func (m *target) admits(a admission) bool { return m.predicate < 0 || a(m.predicate) }
 
-// pick returns the next member in turn that has credit and an empty queue. If there is none, it returns the member with
-// the shortest queue. It skips members whose predicate is false.
-func (g *group) pick(a admission) *deliveryQueue {
-	n := len(g.members)
-	start := int(g.turn.Add(1) % uint32(n))
+// pick returns the next of n queues in turn that has credit and is empty. If there is none, it returns the shortest queue. queue
+// returns nil for a member that does not receive the message.
+func (t *groupTurn) pick(n int, queue func(int) *deliveryQueue) *deliveryQueue {
+	start := int(t.next.Add(1) % uint32(n))
 	var shortest *deliveryQueue
 	length := 0
 	for i := range n {
-		m := &g.members[(start+i)%n]
-		if !m.admits(a) {
+		if i += start; i >= n {
+			i -= n
+		}
+		q := queue(i)
+		if q == nil {
 			continue
 		}
-		q := m.queue
 		q.stream.Lock()
 		queued, free, closed := q.frames.Bytes(), q.credit > 0, q.closed
 		q.stream.Unlock()
@@ -49,16 +88,16 @@ func (g *group) pick(a admission) *deliveryQueue {
 	return shortest
 }
 
-// deliverToGroup delivers one frame to the member that pick returns. If that member has just left, it picks again.
+// deliverToGroup delivers one frame to the member of g that pick returns.
 func (b *Broker) deliverToGroup(g *group, frame []byte, shared *bufpool.Buf, p *publisher, u *peer.Unflushed, a admission) {
-	for range g.members {
-		q := g.pick(a)
-		if q == nil {
-			break
+	delivered := b.deliverToOne(g.turn, len(g.members), func(i int) *deliveryQueue {
+		if m := &g.members[i]; m.admits(a) {
+			return m.queue
 		}
-		if b.deliver(q, frame, 1, shared, p, u) == 0 {
-			return
-		}
+		return nil
+	}, frame, shared, p, u)
+	if delivered {
+		return
 	}
 	for i := range g.members {
 		if g.members[i].admits(a) {
@@ -68,13 +107,27 @@ func (b *Broker) deliverToGroup(g *group, frame []byte, shared *bufpool.Buf, p *
 	}
 }
 
-// takeOver passes f, queued by a leaving member, to the next member that has room and whose predicate is true. It
-// reports whether there is such a member.
-func (g *group) takeOver(f native.Frame, a admission) bool {
-	start := int(g.turn.Add(1) % uint32(max(len(g.members), 1)))
-	for i := range g.members {
-		m := &g.members[(start+i)%len(g.members)]
-		if m.admits(a) && m.queue.takeOver(f) {
+// deliverToOne delivers one frame to the queue that pick returns. If its member has just left, it picks again. It reports whether it
+// has delivered the frame.
+func (b *Broker) deliverToOne(t *groupTurn, n int, queue func(int) *deliveryQueue, frame []byte, shared *bufpool.Buf, p *publisher, u *peer.Unflushed) bool {
+	for range n {
+		q := t.pick(n, queue)
+		if q == nil {
+			break
+		}
+		if b.deliver(q, frame, 1, shared, p, u) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOver passes f, queued by a leaving member, to the next of n members that has room. It reports whether there is such a member.
+// queue returns nil for a member that does not receive f.
+func (t *groupTurn) takeOver(f native.Frame, n int, queue func(int) *deliveryQueue) bool {
+	start := int(t.next.Add(1) % uint32(max(n, 1)))
+	for i := range n {
+		if q := queue((start + i) % n); q != nil && q.takeOver(f) {
 			return true
 		}
 	}

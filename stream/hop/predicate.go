@@ -81,7 +81,10 @@ func (m *matchers) find(key matcherKey) *format.Matcher {
 	matcher := m.all[key]
 	if matcher == nil {
 		if len(m.all) >= maxMatchers {
-			clear(m.all)
+			for other := range m.all { // any one: to drop all of them would compile all of them again
+				delete(m.all, other)
+				break
+			}
 		}
 		matcher = format.NewMatcher(m.formats[key.payload], key.predicate.Predicate)
 		m.all[key] = matcher

@@ -215,19 +215,39 @@ func (r *receiver) route(p *publisher, run []byte, n int, stored bool, shared *b
 		r.forward(p, rt.forwards, run, n)
 		stored = true // it is not lost without a subscriber
 	}
-	if len(rt.ungrouped)+len(rt.groups) == 0 {
+	if rt.empty() {
 		if !stored {
 			b.dropped[dropUnobserved].Add(uint64(n))
 		}
 		return
 	}
 	r.evaluate(rt, run, n)
+	if len(rt.indexes) > 0 {
+		r.routeIndexed(rt, p, run, n, shared)
+		return
+	}
 	if shared == nil && len(rt.ungrouped) > 1 && len(run) >= minSharedRun {
-		shared = bufpool.Get(len(run))
-		shared.B = append(shared.B, run...)
+		shared = share(run)
 		run = shared.B
 		defer shared.Release()
 	}
+	r.deliverListed(rt, p, run, n, shared)
+	for _, g := range rt.groups {
+		for i := range n {
+			b.deliverToGroup(g, r.between(run, i, i+1), shared, p, &r.unflushed, func(predicate int) bool { return r.masks[predicate]>>i&1 != 0 })
+		}
+	}
+}
+
+// share copies a run to a buffer that several subscriptions share.
+func share(run []byte) *bufpool.Buf {
+	shared := bufpool.Get(len(run))
+	shared.B = append(shared.B, run...)
+	return shared
+}
+
+// deliverListed delivers a run of n frames to the targets without a group that rt lists.
+func (r *receiver) deliverListed(rt *route, p *publisher, run []byte, n int, shared *bufpool.Buf) {
 	all := ^uint64(0) >> (maxRun - n)
 	for i := range rt.ungrouped {
 		to := &rt.ungrouped[i]
@@ -235,21 +255,59 @@ func (r *receiver) route(p *publisher, run []byte, n int, stored bool, shared *b
 		if to.predicate >= 0 {
 			mask = r.masks[to.predicate]
 		}
-		for mask != 0 { // adjacent set bits stand for adjacent frames, which are delivered together
-			from := bits.TrailingZeros64(mask)
-			end := from + bits.TrailingZeros64(^(mask >> from))
-			b.countSubscriberGone(b.deliver(to.queue, r.between(run, from, end), end-from, shared, p, &r.unflushed))
-			if end >= maxRun {
-				break
-			}
-			mask &^= 1<<end - 1
+		r.deliverMask(to.queue, mask, p, run, shared)
+	}
+}
+
+// deliverMask delivers the frames of run whose bits are set in mask to q.
+func (r *receiver) deliverMask(q *deliveryQueue, mask uint64, p *publisher, run []byte, shared *bufpool.Buf) {
+	b := r.session.broker
+	for mask != 0 { // adjacent set bits stand for adjacent frames, which are delivered together
+		from := bits.TrailingZeros64(mask)
+		end := from + bits.TrailingZeros64(^(mask >> from))
+		b.countSubscriberGone(b.deliver(q, r.between(run, from, end), end-from, shared, p, &r.unflushed))
+		if end >= maxRun {
+			break
+		}
+		mask &^= 1<<end - 1
+	}
+}
+
+// routeIndexed is route for a tag with indexes. r.masks has the results of the predicates that rt lists.
+func (r *receiver) routeIndexed(rt *route, p *publisher, run []byte, n int, shared *bufpool.Buf) {
+	b := r.session.broker
+	m := matchesPool.Get().(*matches)
+	defer m.release()
+	for _, ix := range rt.indexes {
+		ix.match(run, r.ends[:n], m)
+	}
+	if m.mismatches > 0 {
+		b.mismatched.Add(uint64(m.mismatches))
+	}
+	if shared == nil && len(rt.ungrouped)+len(m.ungrouped) > 1 && len(run) >= minSharedRun {
+		shared = share(run)
+		run = shared.B
+		defer shared.Release()
+	}
+	r.deliverListed(rt, p, run, n, shared)
+	for _, to := range m.ungrouped {
+		if q := to.sub.queueFor(p.tag); q != nil {
+			r.deliverMask(q, to.mask, p, run, shared)
+		} else {
+			b.countSubscriberGone(bits.OnesCount64(to.mask))
 		}
 	}
 	for _, g := range rt.groups {
-		for i := range n {
-			b.deliverToGroup(g, r.between(run, i, i+1), shared, p, &r.unflushed, func(predicate int) bool { return r.masks[predicate]>>i&1 != 0 })
-		}
+		m.addListed(g, r.masks, n)
 	}
+	m.groups(func(members []groupMatch) {
+		for i := range n {
+			count, queue := membersFor(members, i, p.tag)
+			if count > 0 && !b.deliverToOne(members[0].turn, count, queue, r.between(run, i, i+1), shared, p, &r.unflushed) {
+				b.countSubscriberGone(1)
+			}
+		}
+	})
 }
 
 // between returns the frames i of run with from <= i < end.

@@ -1,17 +1,14 @@
 package hop
 
-import (
-	"slices"
-
-	"example.com/ferry/internal/topic"
-)
+import "example.com/ferry/internal/topic"
 
 // route lists the targets for the messages of one tag. Apart from the turns of its groups, a route never changes. A SUB
-// or UNSUB that matches the tag discards the route, and the next publisher builds a new one.
+// or UNSUB that changes it discards the route, and the next publisher builds a new one.
 type route struct {
 	predicates []*predicate // all predicates of the targets, each once
 	ungrouped  []target     // targets without a group: each receives every message
 	groups     []*group     // one member of each group receives a message
+	indexes    []*ruleIndex // further targets, of filters with many subscriptions
 	forwards   []forwardTarget
 }
 
@@ -20,6 +17,8 @@ type target struct {
 	queue     *deliveryQueue
 	predicate int // index in the route's predicates; -1 matches every message
 }
+
+func (r *route) empty() bool { return len(r.ungrouped)+len(r.groups)+len(r.indexes) == 0 }
 
 // routeOf returns the route of t. If subscriptions have changed, it builds a new route.
 func (b *Broker) routeOf(t *tag) *route {
@@ -32,47 +31,44 @@ func (b *Broker) routeOf(t *tag) *route {
 		return r
 	}
 	r := &route{forwards: b.forwardTargets(t.name)}
-	groups := map[string]*group{}
-	for _, sub := range b.subs {
-		if sub.addressed || !topic.Match(sub.filter, t.name) {
+	groups, indexes := map[string]*group{}, map[*predicate]int{nil: -1}
+	for _, in := range b.interests {
+		if !topic.Match(in.filter, t.name) {
 			continue
 		}
-		sub.session.mu.Lock()
-		to := target{sub.queueOf(t), r.indexOf(sub.predicate)}
-		sub.session.mu.Unlock()
-		if sub.group == "" {
-			r.ungrouped = append(r.ungrouped, to)
+		if in.rules != nil {
+			r.indexes = append(r.indexes, in.rules)
 			continue
 		}
-		g := groups[sub.group]
-		if g == nil {
-			g = &group{name: sub.group}
-			groups[sub.group] = g
-			r.groups = append(r.groups, g)
+		for _, sub := range in.subs {
+			r.add(sub, t, groups, indexes)
 		}
-		g.members = append(g.members, to)
 	}
 	t.route.Store(r)
 	return r
 }
 
-func (r *route) indexOf(p *predicate) int {
-	if p == nil {
-		return -1
-	}
-	i := slices.Index(r.predicates, p)
-	if i < 0 {
+// add adds a subscription as a target for the messages of t. groups and indexes are of the groups and predicates that r has.
+func (r *route) add(sub *subscription, t *tag, groups map[string]*group, indexes map[*predicate]int) {
+	sub.session.mu.Lock()
+	q := sub.queueOf(t)
+	sub.session.mu.Unlock()
+	i, known := indexes[sub.predicate]
+	if !known {
 		i = len(r.predicates)
-		r.predicates = append(r.predicates, p)
+		r.predicates = append(r.predicates, sub.predicate)
+		indexes[sub.predicate] = i
 	}
-	return i
-}
-
-// invalidateRoutes discards the routes of all tags that sub matches. The caller holds the lock.
-func (b *Broker) invalidateRoutes(sub *subscription) {
-	for _, t := range b.tags.all {
-		if topic.Match(sub.filter, t.name) {
-			t.route.Store(nil)
-		}
+	if sub.group == "" {
+		r.ungrouped = append(r.ungrouped, target{q, i})
+		return
 	}
+	g := groups[sub.group]
+	if g == nil {
+		g = &group{turn: sub.turn}
+		groups[sub.group] = g
+		r.groups = append(r.groups, g)
+	}
+	g.members = append(g.members, target{q, i})
+	g.subs = append(g.subs, sub)
 }

@@ -1,7 +1,7 @@
 package hop
 
 import (
-	"slices"
+	"sync/atomic"
 
 	"example.com/ferry"
 	"example.com/ferry/internal/bufpool"
@@ -22,7 +22,15 @@ type subscription struct {
 	queueBound int        // bytes of each tag that may be queued in the broker
 	addressed  bool       // receives only messages addressed to this client
 	predicate  *predicate // nil matches every message
-	routed     bool       // the subscription is part of the routes; guarded by the broker's lock
+
+	// Guarded by the broker's lock.
+	routed    bool       // the subscription is part of the routes
+	index     int        // index in Broker.subs
+	place     int        // index in interest.subs
+	rulePlace int        // index in rule.ungrouped; also guarded by the lock of ruleIndex
+	turn      *groupTurn // of the group; nil without a group; constant while the subscription is routed
+
+	recent [4]atomic.Pointer[deliveryQueue] // queues of tags that were used last, by the last bits of the tag number
 
 	// Guarded by the session's lock.
 	queues      map[uint32]*deliveryQueue // indexed by tag number
@@ -41,6 +49,36 @@ func (s *subscription) queueOf(t *tag) *deliveryQueue {
 	return q
 }
 
+// queueFor returns the subscription's delivery queue for t, which has a publisher. It returns nil if the subscription has ended.
+func (s *subscription) queueFor(t *tag) *deliveryQueue {
+	recent := &s.recent[t.id%uint32(len(s.recent))]
+	if q := recent.Load(); q != nil && q.tag == t {
+		return q
+	}
+	s.session.mu.Lock()
+	q := s.queues[t.id]
+	s.session.mu.Unlock()
+	if q == nil {
+		if q = s.session.broker.newQueue(s, t); q == nil {
+			return nil
+		}
+	}
+	recent.Store(q)
+	return q
+}
+
+// newQueue returns the delivery queue of sub for t, or nil if sub has ended.
+func (b *Broker) newQueue(sub *subscription, t *tag) *deliveryQueue {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !sub.routed || t.freed {
+		return nil
+	}
+	sub.session.mu.Lock()
+	defer sub.session.mu.Unlock()
+	return sub.queueOf(t)
+}
+
 // addSubscription adds sub to the routes, if the identity allows its filter. After removeSession it returns an error, because nothing would remove sub
 // again.
 func (b *Broker) addSubscription(sub *subscription, where string) error {
@@ -57,8 +95,11 @@ func (b *Broker) addSubscription(sub *subscription, where string) error {
 		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
 	sub.predicate, sub.routed = p, true
+	sub.index = len(b.subs)
 	b.subs = append(b.subs, sub)
-	b.invalidateRoutes(sub)
+	if !sub.addressed {
+		b.addInterest(sub)
+	}
 	return nil
 }
 
@@ -75,12 +116,9 @@ func (b *Broker) removeSubscriptions(subs []*subscription) {
 	var closed []closedQueue
 	b.mu.Lock()
 	for _, sub := range subs {
-		if i := slices.Index(b.subs, sub); i >= 0 {
-			b.subs = slices.Delete(b.subs, i, i+1)
+		if sub.routed {
+			b.removeRouted(sub)
 		}
-		sub.routed = false
-		b.predicates.release(sub.predicate)
-		b.invalidateRoutes(sub)
 		closed = sub.closeQueues(closed)
 	}
 	b.mu.Unlock()
@@ -98,6 +136,20 @@ func (b *Broker) removeSubscriptions(subs []*subscription) {
 		b.tags.release(q.tag)
 	}
 	b.mu.Unlock()
+}
+
+// removeRouted removes sub from the lists of the broker, whose lock the caller holds.
+func (b *Broker) removeRouted(sub *subscription) {
+	sub.routed = false
+	last := len(b.subs) - 1
+	b.subs[sub.index] = b.subs[last]
+	b.subs[sub.index].index = sub.index
+	b.subs[last] = nil
+	b.subs = b.subs[:last]
+	if !sub.addressed {
+		b.removeInterest(sub)
+	}
+	b.predicates.release(sub.predicate)
 }
 
 // closeQueues closes the subscription's delivery queues and appends them to closed. Each closed queue counts as a user
@@ -122,24 +174,11 @@ func (s *subscription) closeQueues(closed []closedQueue) []closedQueue {
 // messages no member accepted. Messages addressed to the client, and messages of a subscription without a group, are
 // not offered.
 func (b *Broker) redistribute(q *closedQueue) (left int) {
-	r := b.routeOf(q.tag)
-	others := &group{}
-	if !q.sub.addressed {
-		for _, g := range r.groups {
-			if g.name == q.sub.group {
-				others = g
-			}
-		}
-	}
-	m := newMatchers(b.formats)
+	others := &groupMembers{broker: b, tag: q.tag, turn: q.sub.turn, matchers: newMatchers(b.formats)}
 	q.frames.Clear(func(frames []byte) {
 		for len(frames) > 0 {
 			f := native.Frame(frames[:native.Size(frames)])
-			taken := others.takeOver(f, func(predicate int) bool {
-				ok, _ := m.match(r.predicates[predicate], f.Type(), f.Payload())
-				return ok
-			})
-			if !taken {
+			if q.sub.addressed || q.sub.turn == nil || !others.takeOver(f) {
 				left++
 			}
 			frames = frames[len(f):]

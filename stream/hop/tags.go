@@ -127,6 +127,7 @@ func (tt *tagTable) free(t *tag) bool {
 		q.sub.past.add(q.sent)
 		q.sub.pastDropped += q.dropped
 		delete(q.sub.queues, t.id)
+		q.sub.recent[t.id%uint32(len(q.sub.recent))].CompareAndSwap(q, nil)
 		q.stream.unlock()
 		q.sub.session.mu.Unlock()
 	}
