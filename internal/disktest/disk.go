@@ -139,6 +139,7 @@ type dir struct {
 var (
 	_ fs.NodeCreater   = (*dir)(nil)
 	_ fs.NodeLinker    = (*dir)(nil)
+	_ fs.NodeSymlinker = (*dir)(nil)
 	_ fs.NodeMkdirer   = (*dir)(nil)
 	_ fs.NodeUnlinker  = (*dir)(nil)
 	_ fs.NodeRmdirer   = (*dir)(nil)
@@ -166,6 +167,13 @@ func (d *dir) Link(_ context.Context, to fs.InodeEmbedder, _ string, out *fuse.E
 	f.names++
 	f.attr(&out.Attr)
 	return f.EmbeddedInode(), 0
+}
+
+func (d *dir) Symlink(ctx context.Context, target, _ string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+	link := &fs.MemSymlink{Data: []byte(target)}
+	n := d.NewPersistentInode(ctx, link, fs.StableAttr{Mode: syscall.S_IFLNK})
+	out.Mode = syscall.S_IFLNK | 0o777
+	return n, 0
 }
 
 func (d *dir) Mkdir(ctx context.Context, _ string, _ uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
