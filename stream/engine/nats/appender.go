@@ -155,7 +155,7 @@ func (a *appender) run() {
 			<-a.wake
 			continue
 		}
-		err := a.s.e.host.room(batch)
+		err := a.s.e.host.room(a.s, batch)
 		if err == nil && a.doubtful > 0 {
 			var stored int
 			if stored, err = a.settle(batch); stored > 0 {

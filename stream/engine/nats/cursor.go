@@ -3,6 +3,7 @@ package nats
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -30,6 +31,11 @@ type cursor struct {
 	damaged ranges // before ahead: found and not reported
 	pending uint64 // records that the server counts behind the last one
 	sound   uint64 // up to here no damaged record was passed without a report
+
+	filter     string
+	files      *files // nil while the consumer reads
+	filesFrom  uint64 // the files are not tried for records before this one
+	filesAgain uint64 // as many records are left to the consumer after the next failure
 
 	reading sync.Mutex // held by Next
 	once    sync.Once
@@ -70,7 +76,10 @@ func (s *stream) Cursor(ctx context.Context, config engine.CursorConfig) (engine
 	if filter != "" {
 		c.reader.subjects = filterSubjects(filter)
 	}
-	c.sound = c.reader.next - 1
+	c.filter, c.sound, c.filesAgain = filter, c.reader.next-1, filesAgain
+	if !s.canReadFiles() {
+		c.filesFrom = math.MaxUint64
+	}
 	s.mu.Lock()
 	ended := s.ended
 	if ended == nil {
@@ -109,6 +118,12 @@ func (c *cursor) Next(ctx context.Context, limit, bytes int) ([]engine.Record, e
 	}
 	clear(c.records)
 	c.records = c.records[:0]
+	if err := c.readFiles(ctx, limit, bytes); err != nil {
+		return nil, err
+	}
+	if len(c.records) > 0 {
+		return c.records, nil
+	}
 	for size := 0; len(c.records) < limit; {
 		r, err := c.next(ctx, len(c.records) == 0)
 		if err != nil {
@@ -224,6 +239,7 @@ func (c *cursor) Close(ctx context.Context) error {
 	if open {
 		c.reading.Lock() // Next has returned, or returns now
 		c.reader.close()
+		c.closeFiles()
 		c.reading.Unlock()
 	}
 	if c.lease == nil {

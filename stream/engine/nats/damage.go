@@ -17,13 +17,27 @@ const (
 
 // jsState is what the server knows of the sequence numbers of a stream.
 type jsState struct {
+	Messages   uint64   `json:"messages"`
 	First      uint64   `json:"first_seq"`
 	Last       uint64   `json:"last_seq"`
 	NumDeleted int      `json:"num_deleted"`
 	Deleted    []uint64 `json:"deleted"` // between First and Last
-	Lost       *struct {
-		Numbers []uint64 `json:"msgs"`
-	} `json:"lost"` // found damaged by the server
+	Lost       *jsLost  `json:"lost"`    // found damaged by the server
+}
+
+type jsLost struct {
+	Numbers []uint64 `json:"msgs"`
+}
+
+func (l *jsLost) sorted() []uint64 {
+	numbers := slices.Clone(l.Numbers)
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// consistent reports whether Deleted has as many numbers as the stream lacks. The server may have stored a record meanwhile.
+func (s *jsState) consistent() bool {
+	return s.Messages == 0 || s.Messages+uint64(len(s.Deleted)) == s.Last-s.First+1
 }
 
 // state returns the numbers of removed records, too, unless they are more than mostDeleted.
@@ -42,7 +56,19 @@ func (s *stream) state(ctx context.Context) (jsState, error) {
 		return state, err
 	}
 	if state, err = ask(true); err == nil {
+		// After it has cut off a damaged block, the server repeats numbers, and takes others from the damaged bytes.
 		slices.Sort(state.Deleted)
+		end, found := slices.BinarySearch(state.Deleted, state.Last)
+		if found {
+			end++
+		}
+		state.Deleted = slices.Compact(state.Deleted[:end])
+		if l := state.Lost; !state.consistent() && l != nil {
+			if only := l.sorted(); state.Messages+uint64(len(only)) == state.Last-state.First+1 {
+				state.Deleted = only
+			}
+		}
+		state.NumDeleted = len(state.Deleted)
 	}
 	return state, err
 }
@@ -51,9 +77,7 @@ func (s *stream) state(ctx context.Context) (jsState, error) {
 func (s *stream) lost(state jsState) ranges {
 	lost := s.e.host.lostOf(s.name)
 	if state.Lost != nil {
-		numbers := slices.Clone(state.Lost.Numbers)
-		slices.Sort(numbers)
-		lost = lost.with(rangesOf(slices.Compact(numbers)))
+		lost = lost.with(rangesOf(state.Lost.sorted()))
 	}
 	return lost
 }

@@ -67,13 +67,17 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 // damage flips a bit in the middle of the first block of the stream.
 func damage(t *testing.T, dir string, index bool) {
 	t.Helper()
-	messages := filepath.Join(dir, "jetstream", "$G", "streams", "ferry-orders", "msgs")
+	messages := blockDir(dir)
 	damageFile(t, filepath.Join(messages, "1.blk"))
 	if !index {
 		if err := os.Remove(filepath.Join(messages, "index.db")); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+func blockDir(dir string) string {
+	return filepath.Join(dir, "jetstream", "$G", "streams", "ferry-orders", "msgs")
 }
 
 // damageFile flips a bit in the middle.

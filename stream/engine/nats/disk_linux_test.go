@@ -63,11 +63,18 @@ func TestServerStartsAgainAfterAWriteError(t *testing.T) {
 	r.checkOrder(1101)
 }
 
-// childDir has the test binary run powerChild.
-const childDir = "FERRY_TEST_POWER"
+// childDir has the test binary run powerChild, or batchChild with childBatches.
+const (
+	childDir     = "FERRY_TEST_POWER"
+	childBatches = "FERRY_TEST_BATCHES"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
+		if os.Getenv(childBatches) != "" {
+			fmt.Println("error:", batchChild(dir))
+			os.Exit(1)
+		}
 		powerChild(dir)
 	}
 	os.Exit(m.Run())

@@ -28,6 +28,7 @@ type host struct {
 	lock    *os.File
 	door    *door // nil without a listener
 	space   *space
+	staging *staging // nil if batches are staged on the disk
 	ledger  *ledger
 	closing chan struct{}
 
@@ -43,10 +44,13 @@ func (h *host) start() (err error) {
 	if err := h.removeHalfMade(); err != nil {
 		return err
 	}
+	h.staging = openStaging(memoryDir(), h.config.Dir, h.streamsDir(), h.config.Log)
 	srv, err := startServer(h.config, h.gate)
 	if err != nil {
+		h.staging.close()
 		return err
 	}
+	h.staging.begin()
 	h.srv, h.space = srv, &space{dir: h.config.Dir}
 	if h.config.Listen == "" {
 		return nil
@@ -54,8 +58,14 @@ func (h *host) start() (err error) {
 	if h.door, err = openDoor(h.config.Listen, h.InProcessConn, h.config.Log); err != nil {
 		srv.Shutdown()
 		srv.WaitForShutdown()
+		h.staging.close()
 	}
 	return err
+}
+
+// streamsDir returns the server's directory of streams.
+func (h *host) streamsDir() string {
+	return filepath.Join(h.dir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
 }
 
 func (h *host) server() *server.Server {
@@ -75,6 +85,7 @@ func (h *host) stop() {
 	defer h.mu.Unlock()
 	h.srv.Shutdown()
 	h.srv.WaitForShutdown()
+	h.staging.close()
 	h.saveLedger()
 	h.lock.Close()
 }
@@ -143,6 +154,7 @@ func (h *host) restart() {
 		h.config.Log.Error("engine: the embedded server does not start", "dir", h.config.Dir, "err", err)
 		return // supervise tries again: the server does not run
 	}
+	h.staging.begin() // the connections of the engine wait for the lock
 	h.srv = srv
 }
 
@@ -169,14 +181,17 @@ func (h *host) syncMeta() error {
 	return nil
 }
 
-// room returns an error if the disk has no room for records. The server writes a batch twice.
-func (h *host) room(batch []entry) error {
+// room returns an error if the disk has no room for the next batch of a stream. The server writes a batch twice.
+func (h *host) room(s *stream, batch []entry) error {
 	if h == nil {
 		return nil
 	}
 	n := 0
 	for i := range batch {
 		n += len(batch[i].record.Payload) + len(batch[i].record.Extension) + 512
+	}
+	if len(batch) > 1 && !s.config.Load().InMemory {
+		h.staging.choose(s.js(), 2*int64(n))
 	}
 	return h.space.check(2*int64(n), keptFree)
 }
@@ -229,6 +244,7 @@ func (h *host) lostOf(name string) ranges {
 func (h *host) forget(name string) {
 	if h != nil {
 		h.ledger.forget(name)
+		h.staging.forget(streamPrefix + name)
 	}
 }
 
@@ -237,7 +253,7 @@ func (h *host) awaitRemoval(ctx context.Context, name string) {
 	if h == nil {
 		return
 	}
-	path := filepath.Join(h.dir, server.DEFAULT_GLOBAL_ACCOUNT, "streams", "."+name)
+	path := filepath.Join(h.streamsDir(), "."+name)
 	for ctx.Err() == nil {
 		if _, err := os.Stat(path); err != nil {
 			return

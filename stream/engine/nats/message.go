@@ -97,27 +97,46 @@ func recordOf(header natsgo.Header, data []byte, sequence uint64, stored int64) 
 	if v := first(header, hdrID); v != "" {
 		r.ID = unescapeID(v)
 	}
-	v := first(header, hdrType)
-	if v == "" {
+	if first(header, hdrType) == "" {
 		return r, nil
 	}
-	typ, err := strconv.ParseUint(v, 10, 8)
-	if err != nil {
-		return engine.Record{}, fmt.Errorf("header %s: %.40q is not a type", hdrType, v)
-	}
-	r.Type = ferry.Type(typ)
-	if v = first(header, hdrTime); v != "" {
-		if r.Time, err = strconv.ParseInt(v, 10, 64); err != nil {
-			return engine.Record{}, fmt.Errorf("header %s: %.40q is not a time", hdrTime, v)
-		}
-	}
-	r.Validated = first(header, hdrValid) == "1"
-	if v = first(header, hdrExt); v != "" {
-		if r.Extension, err = base64.RawStdEncoding.DecodeString(v); err != nil {
-			return engine.Record{}, fmt.Errorf("header %s: %w", hdrExt, err)
+	for _, key := range [...]string{hdrType, hdrTime, hdrValid, hdrExt} {
+		if v := first(header, key); v != "" {
+			if err := setField(&r, key, v); err != nil {
+				return engine.Record{}, err
+			}
 		}
 	}
 	return r, nil
+}
+
+// setField sets the field of r of which a header tells. It ignores other headers. It keeps neither key nor value.
+func setField(r *engine.Record, key, value string) error {
+	switch key {
+	case hdrID:
+		r.ID = unescapeID(strings.Clone(value))
+	case hdrType:
+		n, err := strconv.ParseUint(value, 10, 8)
+		if err != nil {
+			return fmt.Errorf("header %s: %.40q is not a type", hdrType, strings.Clone(value))
+		}
+		r.Type = ferry.Type(n)
+	case hdrTime:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("header %s: %.40q is not a time", hdrTime, strings.Clone(value))
+		}
+		r.Time = n
+	case hdrValid:
+		r.Validated = value == "1"
+	case hdrExt:
+		extension, err := base64.RawStdEncoding.DecodeString(value)
+		if err != nil {
+			return fmt.Errorf("header %s: %w", hdrExt, err)
+		}
+		r.Extension = extension
+	}
+	return nil
 }
 
 func first(h natsgo.Header, key string) string {

@@ -42,7 +42,7 @@ func (e *Engine) recover(ctx context.Context) error {
 // them. The server writes the configuration, then its sum, and responds after that: a directory without a sum and without records has
 // nothing that was acknowledged. Engine.Open makes a stream, and the next durable a bucket.
 func (h *host) removeHalfMade() error {
-	dir := filepath.Join(h.dir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	dir := h.streamsDir()
 	found, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("engine: %w", err)
@@ -114,7 +114,7 @@ func (e *Engine) findLost(ctx context.Context, c engine.Config) error {
 
 // recovered returns an error if the server did not recover a stream of the directory. The server itself skips it with a warning.
 func (e *Engine) recovered(ctx context.Context) error {
-	dir := filepath.Join(e.host.dir, server.DEFAULT_GLOBAL_ACCOUNT, "streams")
+	dir := e.host.streamsDir()
 	found, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("engine: %w", err)
