@@ -1,24 +1,33 @@
 package ferrynode
 
 import (
-	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 )
 
 // startTimeout is the timeout of WaitReady.
 const startTimeout = 30 * time.Second
 
-// FreeAddr returns a loopback address whose port was just free for both TCP and UDP. Another program may still bind the port.
+// given has the ports that FreeAddr has returned.
+var given sync.Map
+
+// FreeAddr returns a loopback address whose port was just free for both TCP and UDP. It returns no port twice. Its ports are below those that
+// systems assign to outgoing connections, so only a program that asks for the port may still bind it.
 func FreeAddr() (string, error) {
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
+	const low, high = 20_000, 32_768
+	for range 1000 {
+		addr := fmt.Sprintf("127.0.0.1:%d", low+rand.IntN(high-low))
+		if _, again := given.LoadOrStore(addr, true); again {
+			continue
 		}
-		addr := l.Addr().String()
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
 		u, err := net.ListenPacket("udp", addr)
 		_ = l.Close()
 		if err == nil {
@@ -26,7 +35,7 @@ func FreeAddr() (string, error) {
 			return addr, nil
 		}
 	}
-	return "", errors.New("ferrynode: no port is free for both TCP and UDP")
+	return "", fmt.Errorf("ferrynode: no port between %d and %d is free for both TCP and UDP", low, high)
 }
 
 // WaitReady waits until the node whose admin server is at addr accepts clients.
