@@ -56,9 +56,9 @@ func TestSendAllocatesNothing(t *testing.T) {
 // TestHandlingAllocatesNothing covers a handler of a durable that sends nothing. What is acknowledged once a turn is not counted.
 func TestHandlingAllocatesNothing(t *testing.T) {
 	m := &membership{}
-	h := (*handling)(nil).begin(nil, m)
+	h := (*handling)(nil).begin(nil, m, nil)
 	if n := testing.AllocsPerRun(200, func() {
-		h = h.begin(nil, m)
+		h = h.begin(nil, m, nil)
 		h.end(nil)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -71,18 +71,24 @@ func TestRefusedKeysAreForgotten(t *testing.T) {
 	m := func(key string, sequence uint64) *ferry.Message {
 		return &ferry.Message{Key: []byte(key), Sequence: sequence}
 	}
-	r.add(m("k", 1))
-	if !r.refuses(m("k", 2), 999) {
+	r.add("k", 1)
+	if !r.refuses(m("k", 1_000), 5000) || !r.refuses(m("k", 1_001), 5000) {
+		t.Error("a key was forgotten before its NAK was sent")
+	}
+	r.sent("k")
+	if !r.refuses(m("k", 1_002), 999) {
 		t.Error("a message that was on its way was not refused")
 	}
-	if r.refuses(m("other", 3), 1000) || !r.refuses(m("k", 4), 0) {
+	if r.refuses(m("other", 3), 1000) || !r.refuses(m("k", 1_004), 0) {
 		t.Error("the window of the key does not begin again with each message refused")
 	}
-	if r.refuses(m("other", 5), 1001) || r.refuses(m("k", 6), 0) {
+	if r.refuses(m("other", 5), 1001) || r.refuses(m("k", 1_006), 0) {
 		t.Error("a message that was sent after the NAK was refused")
 	}
 	for i := range uint64(10 * minRefusedKeys) {
-		r.add(m(string(rune('a'+i)), i))
+		key := string(rune('a' + i))
+		r.add(key, i)
+		r.sent(key)
 		r.refuses(m("other", i), 100)
 	}
 	if n := len(r.keys); n > 2*minRefusedKeys {

@@ -108,7 +108,9 @@ type Function struct {
 	// Durable is the name of a durable, which makes the function a member of it: 1 to 64 letters, digits, hyphens and underscores.
 	// Its node remembers which messages are done, so they survive restarts of the function, of the client and of the node. The
 	// members of a durable share its messages. A handler that returns nil acknowledges the message; after an error, and when the
-	// function is lost, the message is delivered again (see ferry.Handler, Retry and Reject). Observe has one filter, whose tags
+	// function is lost, the message is delivered again (see ferry.Handler, Retry and Reject), and later messages with its key wait for
+	// it. If the node drops what the handler has sent to a stored tag, that is known only later: messages with the key that the
+	// handler has begun by then are not held back. Observe has one filter, whose tags
 	// belong to one stream that is stored at least once; all members have the same filter and the same Where.
 	Durable string
 

@@ -110,6 +110,37 @@ func TestOrderAfterAFailure(t *testing.T) {
 	}
 }
 
+// TestOrderAfterALateFailure: the node drops an output of a message after its handler has returned. Messages of its key that are
+// handled later wait until it is delivered again.
+func TestOrderAfterALateFailure(t *testing.T) {
+	s := newScript(t)
+	s.source("bills", true)
+	var mu sync.Mutex
+	var called []string
+	s.start(durable(ferry.HandlerFunc(func(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
+		mu.Lock()
+		called = append(called, string(in.Payload))
+		mu.Unlock()
+		if in.Sequence > 1 {
+			return nil
+		}
+		return out.Send(ctx, ferry.Message{Tag: "bills", Payload: in.Payload})
+	})))
+	s.deliver(message{1, "", "k", 0})
+	size := s.pubs("1")
+	s.node.write(native.AppendNotice(nil, native.NoticeFrame{Tag: 5, Count: 1, Code: native.CodeInvalid, Reason: "not json"}))
+	s.credit(size)
+	s.wantFates(map[uint64]string{1: "failed: native: invalid payload: not json, again in 0 ms"})
+	s.deliver(message{2, "", "k", 0}, message{3, "", "other", 0}, message{4, "", "k", 0}) // these were on their way
+	s.wantFates(map[uint64]string{2: "not tried", 3: "done", 4: "not tried"})
+	s.deliver(message{1, "", "k", 1}, message{2, "", "k", 0}, message{4, "", "k", 0})
+	s.credit(s.pubs("1"))
+	s.wantFates(map[uint64]string{1: "done", 2: "done", 4: "done"})
+	if want := []string{"1", "3", "1", "2", "4"}; !slices.Equal(called, want) {
+		t.Errorf("handled %v, want %v", called, want)
+	}
+}
+
 // TestKeyThatWentElsewhere: the message that has failed is not delivered here again. A later one is refused once at most.
 func TestKeyThatWentElsewhere(t *testing.T) {
 	s := newScript(t)

@@ -18,27 +18,34 @@ type handling struct {
 	client *Client
 	member *membership
 
-	mu        sync.Mutex
-	sequences []uint64 // the messages to acknowledge
-	waits     int      // outputs that are not stored, and 1 while the handler runs
-	used      bool     // the handler has sent something, so it may hold h longer than its call
-	unstored  bool     // the handler has returned, and outputs are not stored
-	err       error    // why an output was dropped
+	mu       sync.Mutex
+	refusing *refusedKeys // of the inbox of the messages
+	messages []handled    // to acknowledge
+	waits    int          // outputs that are not stored, and 1 while the handler runs
+	used     bool         // the handler has sent something, so it may hold h longer than its call
+	unstored bool         // the handler has returned, and outputs are not stored
+	err      error        // why an output was dropped
+}
+
+// handled is a message whose handler has returned nil.
+type handled struct {
+	sequence uint64
+	key      string // that orders it; empty if nothing can make the message fail any more
 }
 
 var _ ferry.Sender = (*handling)(nil)
 
 // begin returns a handling for the next call with messages of m. It is last, if that can be used again.
-func (last *handling) begin(c *Client, m *membership) *handling {
+func (last *handling) begin(c *Client, m *membership, refusing *refusedKeys) *handling {
 	if last != nil && last.member == m {
 		last.mu.Lock()
 		defer last.mu.Unlock()
 		if !last.used {
-			last.sequences, last.waits = last.sequences[:0], 1
+			last.refusing, last.messages, last.waits = refusing, last.messages[:0], 1
 			return last
 		}
 	}
-	return &handling{client: c, member: m, waits: 1}
+	return &handling{client: c, member: m, refusing: refusing, waits: 1}
 }
 
 // Send publishes a message; see ferry.Sender. A message in a spool counts as stored.
@@ -61,12 +68,20 @@ func (h *handling) Send(ctx context.Context, m ferry.Message) error {
 	return err
 }
 
-// end is called when the handler has returned. sequences are the messages that it has handled without an error.
-func (h *handling) end(sequences []uint64) {
+// end is called when the handler has returned. done are the messages that it has handled without an error.
+func (h *handling) end(done []ferry.Message) {
 	h.mu.Lock()
-	h.sequences = append(h.sequences[:0], sequences...)
-	if h.unstored = h.waits > 1 && len(sequences) > 0; h.unstored {
-		h.member.addUnstored(len(sequences))
+	h.unstored = h.waits > 1 && len(done) > 0
+	h.messages = h.messages[:0]
+	for i := range done {
+		m := handled{sequence: done[i].Sequence}
+		if h.unstored || h.err != nil {
+			m.key = orderKey(&done[i])
+		}
+		h.messages = append(h.messages, m)
+	}
+	if h.unstored {
+		h.member.addUnstored(len(done))
 	}
 	h.mu.Unlock()
 	h.settle(nil)
@@ -82,15 +97,28 @@ func (h *handling) settle(err error) {
 	if h.waits--; h.waits > 0 {
 		return
 	}
-	for _, sequence := range h.sequences {
-		if h.err != nil {
-			h.member.nak(sequence, h.err)
-		} else {
-			h.member.ack(sequence)
+	if h.err != nil {
+		h.fail()
+	} else {
+		for _, m := range h.messages {
+			h.member.ack(m.sequence)
 		}
 	}
 	if h.unstored {
-		h.member.addUnstored(-len(h.sequences))
+		h.member.addUnstored(-len(h.messages))
 	}
-	h.sequences, h.unstored = h.sequences[:0], false
+	h.messages, h.unstored = h.messages[:0], false
+}
+
+// fail returns the messages to the node. From now on, later messages with their keys wait for them. The handler may have begun some
+// before an output was dropped: those are not held back. The caller holds the lock.
+func (h *handling) fail() {
+	for _, m := range h.messages {
+		h.refusing.add(m.key, m.sequence)
+		h.member.nak(m.sequence, h.err)
+	}
+	h.member.flush()
+	for _, m := range h.messages {
+		h.refusing.sent(m.key)
+	}
 }

@@ -17,7 +17,7 @@ type storedInbox struct {
 	stale  int         // bytes at the front of the inbox that an earlier connection has delivered; guarded by the inbox's lock
 
 	// Used by the worker that handles the inbox.
-	refusing refusedKeys
+	refusing *refusedKeys
 	of       *membership // the membership that refusing belongs to
 }
 
@@ -82,7 +82,7 @@ type storedTurn struct {
 
 func (w *worker) newStoredTurn(p *pool, in *inbox, o origin) storedTurn {
 	if in.stored.of != o.member {
-		in.stored.of, in.stored.refusing = o.member, refusedKeys{within: uint64(o.member.credit.window + o.member.conn.maxFrame + native.StoredOverhead)}
+		in.stored.of, in.stored.refusing = o.member, &refusedKeys{within: uint64(o.member.credit.window + o.member.conn.maxFrame + native.StoredOverhead)}
 	}
 	return storedTurn{worker: w, pool: p, in: in, member: o.member, stale: o.stale}
 }
@@ -115,20 +115,21 @@ func (t *storedTurn) failed(m *ferry.Message, why error) {
 	if t.pool.ctx.Err() != nil {
 		why = Retry(errInterrupted, time.Millisecond)
 	}
-	t.in.stored.refusing.add(m)
+	key := orderKey(m)
+	t.in.stored.refusing.add(key, m.Sequence)
 	t.member.nak(m.Sequence, why)
+	t.in.stored.refusing.sent(key) // report sends it before it returns credit
 }
 
 func (w *worker) handleStored(p *pool, in *inbox, piece peer.Piece, o origin) {
 	t := w.newStoredTurn(p, in, o)
-	var one [1]uint64
 	for b := piece.Frames; len(b) > 0 && t.goesOn(); {
 		n := native.Size(b)
 		w.msg = in.storedMessage(native.Frame(b[:n:n]), piece.Buf)
 		b = b[n:]
 		if !t.refused(&w.msg, n) {
 			t.messages++
-			t.callOne(&one)
+			t.callOne()
 		}
 		if t.bytes += n; t.bytes >= p.window/8 {
 			t.report()
@@ -138,21 +139,20 @@ func (w *worker) handleStored(p *pool, in *inbox, piece peer.Piece, o origin) {
 }
 
 // callOne calls the handler with w.msg.
-func (t *storedTurn) callOne(sequence *[1]uint64) {
+func (t *storedTurn) callOne() {
 	w, p := t.worker, t.pool
 	if !t.member.durable() {
 		_ = w.call(p, t.in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) }) // counted and logged
 		return
 	}
-	sequence[0] = w.msg.Sequence
-	message := w.msg // the handler may have changed w.msg
-	w.handling = w.handling.begin(p.client, t.member)
+	message := [1]ferry.Message{w.msg} // the handler may change w.msg
+	w.handling = w.handling.begin(p.client, t.member, t.in.stored.refusing)
 	if err := w.call(p, t.in, func() error { return p.handler.Handle(p.ctx, &w.msg, w.handling) }); err != nil {
 		w.handling.end(nil)
-		t.failed(&message, err)
+		t.failed(&message[0], err)
 		return
 	}
-	w.handling.end(sequence[:])
+	w.handling.end(message[:])
 }
 
 func (w *worker) handleStoredBatch(p *pool, in *inbox, piece peer.Piece, o origin) {
@@ -182,7 +182,7 @@ func (t *storedTurn) callBatch() {
 		return
 	}
 	given := w.msgs // the handler gets a slice of its own
-	w.handling = w.handling.begin(p.client, t.member)
+	w.handling = w.handling.begin(p.client, t.member, t.in.stored.refusing)
 	err := w.call(p, t.in, func() error { return p.batch.HandleBatch(p.ctx, append([]ferry.Message(nil), given...), w.handling) })
 	var each ferry.BatchError
 	if err != nil && !errors.As(err, &each) {
@@ -192,12 +192,12 @@ func (t *storedTurn) callBatch() {
 		}
 		return
 	}
-	done := make([]uint64, 0, len(given))
+	done := make([]ferry.Message, 0, len(given))
 	for i := range given {
 		if why := each[i]; why != nil {
 			t.failed(&given[i], why)
 		} else {
-			done = append(done, given[i].Sequence)
+			done = append(done, given[i])
 		}
 	}
 	w.handling.end(done)
