@@ -40,10 +40,11 @@ type Client struct {
 	served  peer.Calls // nil unless the client serves calls
 	made    peer.Calls // nil until the client makes calls
 	notices []error    // errors about dropped messages, since the last Flush
+	unnamed uint64     // dropped messages since the last Flush that notices has no room for
 }
 
 type counters struct {
-	connects, handled, failed atomic.Uint64
+	connects, handled, failed, dropped atomic.Uint64
 }
 
 // Stats is a copy of a Client's counters at one moment.
@@ -52,6 +53,9 @@ type Stats struct {
 	Connects  uint64 // connections made: 1 if the first was never lost
 	Handled   uint64 // messages passed to handlers
 	Failed    uint64 // messages whose handler returned an error or panicked; of a batch one, or each in the ferry.BatchError
+
+	// Dropped counts the messages that Send has accepted and that are lost: see Config.OnDropped.
+	Dropped uint64
 
 	// Messages that Send has accepted, and that are not stored yet or, on a tag that is not stored, wait for a connection.
 	Waiting      int
@@ -218,6 +222,7 @@ func (c *Client) Stats() Stats {
 	cn, _ := c.current()
 	s := Stats{
 		Connected: cn != nil, Connects: c.stats.connects.Load(), Handled: c.stats.handled.Load(), Failed: c.stats.failed.Load(),
+		Dropped: c.stats.dropped.Load(),
 	}
 	for _, src := range c.allSources() {
 		_, messages, bytes, reason := src.unstored.state()
@@ -253,16 +258,5 @@ func (c *Client) wait(ctx context.Context, ch <-chan struct{}) error {
 		return ctx.Err()
 	case <-c.ctx.Done():
 		return ErrClosed
-	}
-}
-
-// addNotice stores a notice of dropped messages for the next Flush.
-func (c *Client) addNotice(tag string, count uint32, why error) {
-	err := fmt.Errorf("stream: %d messages on tag %s were dropped: %w", count, tag, why)
-	c.cfg.Log.Warn("stream: the node dropped messages", "err", err)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.notices) < 16 {
-		c.notices = append(c.notices, err)
 	}
 }

@@ -36,6 +36,13 @@ type Config struct {
 	// its messages and all behind them stay in the spool. Close the Spool after the Client. Nil means none.
 	Spool *spool.Spool
 
+	// OnDropped is called when messages are lost that Send has accepted: the node has dropped them, for example because their payload
+	// is invalid, or it does not grant their tag on a new connection, so that the copies of what was not stored are dropped too. It is
+	// not called for a message whose SendStored returns the error, nor for one that the handler of a durable has sent, which fails
+	// the handler's message. It must return soon, and not wait for the Client. Calls may overlap. Nil means that Flush, Stats and
+	// the log tell.
+	OnDropped func(err *DroppedError)
+
 	// Log receives lost connections and handlers' errors. Nil means slog.Default.
 	Log *slog.Logger
 }

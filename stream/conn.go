@@ -138,11 +138,11 @@ func (cn *conn) handleNotice(v native.NoticeFrame) {
 	case stored && cn.client.spooler == nil:
 		s.unstored.refuse(cn, v.Count, why)
 	case s != nil:
-		cn.client.addNotice(s.tag, v.Count, why)
+		cn.client.dropped(s.tag, v.Count, why)
 	case v.Tag == native.ByName:
-		cn.client.addNotice("several tags", v.Count, why)
+		cn.client.dropped("several tags", v.Count, why)
 	default:
-		cn.client.addNotice(fmt.Sprintf("number %d", v.Tag), v.Count, why)
+		cn.client.dropped(fmt.Sprintf("number %d", v.Tag), v.Count, why)
 	}
 }
 

@@ -2,7 +2,6 @@ package stream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,11 +24,7 @@ func (c *Client) Flush(ctx context.Context) error {
 	if err := confirmed(ctx); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	err := errors.Join(c.notices...)
-	c.notices = nil
-	return err
+	return c.takeDropped()
 }
 
 // awaitConfirmed waits until the messages sent before it are routed and stored.

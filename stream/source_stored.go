@@ -89,7 +89,7 @@ func (s *Source) whyBehind(g *publishGrant) string {
 func (s *Source) tell(settled settlement) {
 	settled.tell()
 	for _, d := range settled.dropped {
-		s.client.addNotice(s.tag, d.count, d.why)
+		s.client.dropped(s.tag, d.count, d.why)
 	}
 }
 

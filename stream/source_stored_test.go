@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -198,7 +199,8 @@ func TestFlushWaitsForTheStorage(t *testing.T) {
 
 // TestRefusedTagDropsWhatWaits: the node does not grant the tag on the next connection. Neither message is lost silently.
 func TestRefusedTagDropsWhatWaits(t *testing.T) {
-	s := newScript(t)
+	told := make(chan *stream.DroppedError, 1)
+	s := newScriptWith(t, stream.Config{OnDropped: func(err *stream.DroppedError) { told <- err }})
 	src := s.source("orders/1", true)
 	a := s.sendStored(t.Context(), src, "a")
 	s.pubs("a")
@@ -214,11 +216,38 @@ func TestRefusedTagDropsWhatWaits(t *testing.T) {
 	if err := <-a; !errors.As(err, &e) || e.Code != native.CodeForbidden {
 		t.Errorf("SendStored: got %v", err)
 	}
+	if d := <-told; d.Tag != "orders/1" || d.Messages != 1 || !errors.As(d, &e) || e.Code != native.CodeForbidden {
+		t.Errorf("OnDropped: got %+v", d)
+	}
+	if n := s.client.Stats().Dropped; n != 1 {
+		t.Errorf("%d messages count as dropped, want the one whose Send has returned", n)
+	}
 	result := make(chan error, 1)
 	go func() { result <- s.client.Flush(t.Context()) }()
 	s.pong()
 	if err := <-result; err == nil || !strings.Contains(err.Error(), "1 messages on tag orders/1 were dropped") {
 		t.Errorf("Flush: got %v", err)
+	}
+}
+
+// TestManyDropped: Flush names some drops, and counts the others.
+func TestManyDropped(t *testing.T) {
+	s := newScript(t)
+	src := s.source("events", false)
+	for i := range 20 {
+		s.send(src, "a")
+		s.pubs("a")
+		s.node.write(native.AppendNotice(nil, native.NoticeFrame{Tag: 5, Count: 2, Code: native.CodeInvalid, Reason: fmt.Sprint("reason ", i)}))
+	}
+	s.node.write(native.AppendNotice(nil, native.NoticeFrame{Tag: native.ByName, Count: 5, Code: native.CodeInvalid}))
+	result := make(chan error, 1)
+	go func() { result <- s.client.Flush(t.Context()) }()
+	s.pong()
+	if err := <-result; err == nil || !strings.Contains(err.Error(), "reason 15\n") || !strings.HasSuffix(err.Error(), "13 more messages were dropped") {
+		t.Errorf("Flush: got %v", err)
+	}
+	if n := s.client.Stats().Dropped; n != 45 {
+		t.Errorf("%d messages count as dropped, want 45", n)
 	}
 }
 

@@ -249,7 +249,7 @@ func (d *spooler) drop(m *ferry.Message, why error) {
 	d.mu.Lock()
 	d.dropped++
 	d.mu.Unlock()
-	d.client.addNotice(m.Tag, 1, why)
+	d.client.dropped(m.Tag, 1, why)
 }
 
 // confirm advances the spool whenever the node has confirmed what was sent. It returns when sent is closed and all is confirmed, or

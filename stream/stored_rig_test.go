@@ -21,6 +21,12 @@ type script struct {
 // newScript connects a client to a scripted node of version 2.
 func newScript(t *testing.T) *script {
 	t.Helper()
+	return newScriptWith(t, stream.Config{})
+}
+
+// newScriptWith is newScript with a configuration of the client.
+func newScriptWith(t *testing.T, cfg stream.Config) *script {
+	t.Helper()
 	network := memory.New(nil)
 	l, err := network.Listen(t.Context(), "node")
 	if err != nil {
@@ -30,7 +36,7 @@ func newScript(t *testing.T) *script {
 	s := &script{t: t, l: l}
 	clients := make(chan *stream.Client, 1)
 	go func() {
-		c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+		c, err := stream.Dial(t.Context(), network, "node", quiet(&cfg))
 		if err != nil {
 			t.Error(err)
 		}
