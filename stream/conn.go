@@ -259,10 +259,8 @@ func (cn *conn) sources() []*Source {
 	return all
 }
 
-// close waits until the node has confirmed all messages sent, for at most wait, and then closes the connection.
-func (cn *conn) close(wait time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
+// close waits until the node has confirmed all messages sent, or ctx ends, and then closes the connection.
+func (cn *conn) close(ctx context.Context) {
 	if cn.barrier(ctx) == nil {
 		cn.peer.Leave()
 		cn.peer.Close(nil)

@@ -77,32 +77,70 @@ const closeWait = 2 * time.Second
 // Close stops the functions and closes the connection. Before that it waits, for at most two seconds, until handlers of durables
 // have returned, and then, for at most two seconds, until the node has confirmed all messages sent. The error says how many messages
 // on stored tags were not confirmed; they may be stored. Messages in Config.Spool stay there, which is no error. When Close
-// returns, no handler is running.
+// returns, no handler is running. Shutdown waits longer.
 func (c *Client) Close() error {
+	return c.close(func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.Background(), closeWait)
+	})
+}
+
+// Shutdown is Close for a Client that must leave no message behind: it waits until the handlers of durables have returned, and until
+// the node has stored or routed all messages, over further connections if the current one is lost, or until ctx ends. With Config.Spool it waits
+// until the spool is empty. It closes the Client in any case. The error is that of Close, or names the messages that the node has
+// dropped since the last Flush.
+func (c *Client) Shutdown(ctx context.Context) error {
+	select {
+	case <-stopAll(c.durables()):
+	case <-ctx.Done():
+	}
+	err := c.Flush(ctx)
+	if closed := c.close(func() (context.Context, context.CancelFunc) { return context.WithCancel(ctx) }); closed != nil {
+		return closed
+	}
+	if ctx.Err() != nil {
+		return nil // all messages are confirmed, or in the spool
+	}
+	return err
+}
+
+// durables returns the running functions that have a durable.
+func (c *Client) durables() []*Running {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	running := make([]*Running, 0, len(c.running))
 	for _, s := range c.running {
 		if s.frame.Durable != "" {
 			running = append(running, s.running)
 		}
 	}
-	c.mu.Unlock()
+	return running
+}
+
+// close closes the Client. bound bounds each of its waits for others.
+func (c *Client) close(bound func() (context.Context, context.CancelFunc)) error {
+	running := c.durables()
 	c.cancel()
 	stopped := stopAll(running) // what they have handled is acknowledged before the connection ends
+	ctx, cancel := bound()
+	defer cancel()
 	select {
 	case <-stopped:
-	case <-time.After(closeWait): // a handler may wait for what only the end of the connection ends
+	case <-ctx.Done(): // a handler may wait for what only the end of the connection ends
 	}
-	c.spooler.finish(closeWait)
+	ctx, cancel = bound()
+	defer cancel()
+	c.spooler.finish(ctx)
 	c.mu.Lock()
 	cn := c.serving
 	c.mu.Unlock()
 	if cn != nil {
-		cn.close(closeWait)
+		ctx, cancel = bound()
+		defer cancel()
+		cn.close(ctx)
 	}
 	<-c.ended
 	<-stopped
-	c.spooler.finish(0)
+	c.spooler.finish(context.Background())
 	c.mu.Lock()
 	left, served, made := c.running, c.served, c.made
 	c.running, c.served = map[uint32]*subscription{}, nil

@@ -266,6 +266,52 @@ func TestCloseNamesUnstoredMessages(t *testing.T) {
 	}
 }
 
+// TestShutdownWaitsForTheStorage: Shutdown waits until the messages are stored, on a new connection if the current one is lost.
+func TestShutdownWaitsForTheStorage(t *testing.T) {
+	s := newScript(t)
+	src := s.source("orders/1", true)
+	s.send(src, "a", "b")
+	s.pubs("a", "b")
+	result := make(chan error, 1)
+	go func() { result <- s.client.Shutdown(t.Context()) }()
+	s.node.expect(native.Ping)
+	s.lose()
+	s.grant(true)
+	s.credit(s.pubs("a", "b"))
+	s.pong()
+	s.node.expect(native.Goaway)
+	_ = s.node.conn.Close()
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestShutdownEndsWithItsContext: the node never stores the message, and is silent or away.
+func TestShutdownEndsWithItsContext(t *testing.T) {
+	for _, away := range []bool{false, true} {
+		s := newScript(t)
+		src := s.source("orders/1", true)
+		s.send(src, "a")
+		s.pubs("a")
+		if away {
+			_ = s.l.Close()
+			_ = s.node.conn.Close()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		result := make(chan error, 1)
+		go func() { result <- s.client.Shutdown(ctx) }()
+		select {
+		case err := <-result:
+			if err == nil || !strings.Contains(err.Error(), "1 messages") {
+				t.Errorf("away %v: got %v", away, err)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("away %v: Shutdown has not returned after 30 s", away)
+		}
+	}
+}
+
 func TestKeyAndID(t *testing.T) {
 	s := newScript(t)
 	src := s.source("orders/1", true)

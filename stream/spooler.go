@@ -125,18 +125,14 @@ func (d *spooler) run() {
 	}
 }
 
-// finish waits until run has returned, after Close was called, for at most d. 0 means no bound. A nil spooler has finished.
-func (d *spooler) finish(most time.Duration) {
+// finish waits until run has returned, after Close was called, or ctx ends. A nil spooler has finished.
+func (d *spooler) finish(ctx context.Context) {
 	if d == nil {
-		return
-	}
-	if most == 0 {
-		<-d.ended
 		return
 	}
 	select {
 	case <-d.ended:
-	case <-time.After(most):
+	case <-ctx.Done():
 	}
 }
 
