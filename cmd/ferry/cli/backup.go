@@ -131,7 +131,7 @@ func writeNewFile(path string, write func(io.Writer) error) (size int64, err err
 	if err := os.Link(f.Name(), path); err != nil { // unlike Rename, it replaces no file
 		return 0, err
 	}
-	return info.Size(), os.Remove(f.Name())
+	return info.Size(), errors.Join(os.Remove(f.Name()), syncDir(filepath.Dir(path)))
 }
 
 type restoreCmd struct {
@@ -174,18 +174,25 @@ func (c *restoreCmd) Run(e *env) error {
 	// The directory gets its name when it is complete: a restoration that is interrupted leaves no half of a store.
 	dir := filepath.Clean(c.DataDir)
 	parent := filepath.Dir(dir)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+	if err := makeDirs(parent); err != nil {
 		return err
 	}
 	partial, err := os.MkdirTemp(parent, filepath.Base(dir)+".*.partial") // its mode is 0700
 	if err != nil {
 		return err
 	}
-	if err := c.restore(ctx, e, f, partial); err != nil {
+	err = c.restore(ctx, e, f, partial)
+	if err == nil {
+		err = syncTree(partial)
+	}
+	if err == nil {
+		err = os.Rename(partial, dir) // replaces an empty directory only
+	}
+	if err != nil {
 		return errors.Join(err, os.RemoveAll(partial))
 	}
-	if err := os.Rename(partial, dir); err != nil { // replaces an empty directory only
-		return errors.Join(err, os.RemoveAll(partial))
+	if err := syncDir(parent); err != nil {
+		return err
 	}
 	return e.print(fmt.Appendf(nil, "%s: %d streams, as of %s\n", c.DataDir, len(m.Streams), m.Made.Local().Format("2006-01-02 15:04:05")))
 }
