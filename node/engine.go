@@ -115,7 +115,10 @@ func (n *Node) openStreams(cfg *config.Config) error {
 	if cfg.Engine.Address == config.MemoryEngine && len(cfg.Streams) == 0 {
 		return nil
 	}
-	s := &storedStreams{address: cfg.Engine.Address, holder: nodeName(), started: time.Now(), broker: func() hop.Snapshot { return n.hop.Snapshot() }}
+	s := &storedStreams{
+		address: cfg.Engine.Address, holder: nodeName(), started: time.Now(), broker: func() hop.Snapshot { return n.hop.Snapshot() },
+		forget: func(stream, durable string) error { return n.hop.ForgetDurable(stream, durable) },
+	}
 	n.log.Info("engine starts", "address", cfg.Engine.Address, "admin", n.Admin())
 	var err error
 	if s.engine, err = n.extensions.StartEngine(context.Background(), cfg, EngineSettings{Name: s.holder, Identify: n.identifyToken, Log: n.log}); err != nil {

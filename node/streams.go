@@ -23,6 +23,7 @@ type storedStreams struct {
 	holder  string // name of the node at the engine
 	started time.Time
 	broker  func() hop.Snapshot
+	forget  func(stream, durable string) error // see hop.Broker.ForgetDurable
 
 	mu   sync.Mutex
 	list []storedStream // in the order of the configuration; replaced, not changed
@@ -67,16 +68,38 @@ func (s *storedStreams) Stream(name string) (engine.Stream, bool) {
 	return found.stream, ok
 }
 
-// DeleteDurable removes a durable and its position. One with members gets a new position from them.
+// holdWait is how long DeleteDurable waits for a node that serves the durable to free it. A node that has died is found within that.
+const holdWait = 4 * time.Second
+
+// DeleteDurable removes a durable and its position. It holds the durable for that, so no node serves it meanwhile: one with members
+// would begin again at the place that they ask for.
 func (s *storedStreams) DeleteDurable(ctx context.Context, stream, durable string) error {
 	found, ok := s.find(stream)
 	if !ok {
 		return fmt.Errorf("%w: %s", admin.ErrNoStream, stream)
 	}
-	if err := found.stream.DeleteCursor(ctx, durable); !errors.Is(err, engine.ErrNoCursor) {
+	all, err := found.stream.Cursors(ctx)
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s of stream %s", admin.ErrNoDurable, durable, stream)
+	i := slices.IndexFunc(all, func(c engine.CursorInfo) bool { return c.Name == durable })
+	if i < 0 {
+		return fmt.Errorf("%w: %s of stream %s", admin.ErrNoDurable, durable, stream)
+	}
+	if err := s.forget(stream, durable); err != nil {
+		return fmt.Errorf("%w: %w", admin.ErrInUse, err)
+	}
+	wait, cancel := context.WithTimeout(ctx, holdWait)
+	defer cancel()
+	held, err := found.stream.Cursor(wait, engine.CursorConfig{Name: durable, Filter: all[i].Filter, Holder: s.holder})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("%w: node %s serves durable %s of stream %s: stop its members first", admin.ErrInUse, all[i].Holder, durable, stream)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = held.Close(ctx) }() // it was deleted, or keeps its position
+	return found.stream.DeleteCursor(ctx, durable)
 }
 
 // stateTimeout bounds how long an engine elsewhere may take to say what it stores.

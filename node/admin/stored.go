@@ -11,6 +11,7 @@ import (
 var (
 	ErrNoStream  = errors.New("admin: no such stream")
 	ErrNoDurable = errors.New("admin: no such durable")
+	ErrInUse     = errors.New("admin: the durable is in use")
 )
 
 // Streams are the streams that the node stores. All methods may overlap.
@@ -26,7 +27,8 @@ type Streams interface {
 	// is no dead letter with one of the numbers.
 	Replay(ctx context.Context, stream string, sequences []uint64) (replayed int, err error)
 
-	// DeleteDurable removes a durable and its position. The error is ErrNoStream or ErrNoDurable.
+	// DeleteDurable removes a durable and its position. The error is ErrNoStream, ErrNoDurable, or ErrInUse if it has members, on
+	// this node or on another one.
 	DeleteDurable(ctx context.Context, stream, durable string) error
 }
 

@@ -54,8 +54,11 @@ func (f *fakeStreams) Replay(_ context.Context, stream string, sequences []uint6
 
 func (f *fakeStreams) DeleteDurable(_ context.Context, stream, durable string) error {
 	f.calls = append(f.calls, "delete "+stream+" "+durable)
-	if durable != "billing" {
+	switch durable {
+	case "none":
 		return ErrNoDurable
+	case "used":
+		return ErrInUse
 	}
 	return nil
 }
@@ -178,13 +181,14 @@ func TestStoredActions(t *testing.T) {
 		{"none/purge", 404, "no such stream"},
 		{"orders/durables/billing/delete", 200, "{}"},
 		{"orders/durables/none/delete", 404, "no such durable"},
+		{"orders/durables/used/delete", 409, "in use"},
 	} {
 		if status, body := do(t, "POST", url+"/api/streams/"+c.path); status != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%.60s: got %d %s, want %d %s", c.path, status, body, c.status, c.body)
 		}
 	}
 	want := []string{
-		"replay dead[]", "replay dead[4 5]", "replay dead[99]", "replay none[]", `purge "orders/7" 8`, "delete orders billing", "delete orders none",
+		"replay dead[]", "replay dead[4 5]", "replay dead[99]", "replay none[]", `purge "orders/7" 8`, "delete orders billing", "delete orders none", "delete orders used",
 	}
 	if !slices.Equal(f.calls, want) {
 		t.Errorf("got calls %q, want %q", f.calls, want)

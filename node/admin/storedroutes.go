@@ -72,6 +72,8 @@ func writeStoredError(w http.ResponseWriter, err error) {
 		status = http.StatusBadRequest
 	case errors.Is(err, ErrNoStream), errors.Is(err, ErrNoDurable), errors.Is(err, engine.ErrNoRecord):
 		status = http.StatusNotFound
+	case errors.Is(err, ErrInUse):
+		status = http.StatusConflict
 	case errors.Is(err, errReaders), errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrClosed):
 		status = http.StatusServiceUnavailable
 	}

@@ -100,6 +100,28 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	return m, nil
 }
 
+// ForgetDurable forgets what the Broker knows of a durable, so that its cursor can be deleted. The error says that it has members.
+func (b *Broker) ForgetDurable(stream, name string) error {
+	st := b.streams.Load().named(stream)
+	if st == nil {
+		return nil
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	d := st.durables[name]
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	members := len(d.members) + d.expected
+	d.mu.Unlock()
+	if members > 0 {
+		return fmt.Errorf("hop: durable %q of stream %q has %d members: stop them first", name, stream, members)
+	}
+	delete(st.durables, name)
+	return nil
+}
+
 // makePlace forgets a durable without members if the stream has too many. The caller holds the lock.
 func (st *storedStream) makePlace() error {
 	if len(st.durables) < maxDurables {

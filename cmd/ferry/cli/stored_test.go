@@ -140,6 +140,38 @@ func TestStoredStreams(t *testing.T) {
 	}
 }
 
+// TestRemoveDurable: a durable is removed unless it has members, and begins again when its name is used again.
+func TestRemoveDurable(t *testing.T) {
+	t.Parallel()
+	n := runStored(t, storedYAML)
+	n.run(t, n.client, `{"order":1}`, "pub", "--ack", "orders/a")
+	read := []string{"sub", "--durable", "billing", "--from", "first", "--count", "1", "orders/#"}
+	member := make(chan outcome, 1)
+	go func() {
+		member <- ferryWith("", append([]string{"-q", "sub", "--durable", "billing", "--from", "first", "--count", "2", "orders/#"}, n.client...)...)
+	}()
+	for !strings.Contains(n.run(t, n.admin, "", "stream", "info", "-o", "json", "orders"), `"client":`) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	remove := append([]string{"stream", "rm-durable", "orders", "billing"}, n.admin...)
+	if got := ferryWith("", remove...); got.status != statusFailed || !strings.Contains(got.stderr, `durable "billing" of stream "orders" has 1 members: stop them first`) {
+		t.Errorf("with a member: got %+v", got)
+	}
+	n.run(t, n.client, `{"order":2}`, "pub", "--ack", "orders/a")
+	if got := <-member; got.status != statusDone || strings.Count(got.stdout, "\n") != 2 {
+		t.Errorf("the member got %+v, want both messages", got)
+	}
+	if got := n.run(t, n.admin, "", remove[:4]...); got != "orders: durable billing removed\n" {
+		t.Errorf("got %q", got)
+	}
+	if got := ferryWith("", remove...); got.status != statusFailed || !strings.Contains(got.stderr, "no such durable: billing of stream orders") {
+		t.Errorf("twice: got %+v", got)
+	}
+	if orders, _ := ordersOf(t, n.run(t, n.client, "", read...)); len(orders) != 1 || orders[0] != 1 {
+		t.Errorf("the durable began again with %v, want the first message", orders)
+	}
+}
+
 func interruptAndWait(t *testing.T, n *runningNode) {
 	t.Helper()
 	if err := n.Process.Signal(os.Interrupt); err != nil {

@@ -22,12 +22,13 @@ import (
 
 // streamCmd has the verbs for stored streams. All but rm and copy --from-dir ask the admin server of a node.
 type streamCmd struct {
-	Ls                streamLsCmd     `cmd:"" help:"List the stored streams."`
-	Info              streamInfoCmd   `cmd:"" help:"Print the state of a stream and its durables."`
-	Purge             streamPurgeCmd  `cmd:"" help:"Remove records of a stream."`
-	Copy              streamCopyCmd   `cmd:"" help:"Copy a stream to another engine."`
-	Rm                streamRmCmd     `cmd:"" help:"Remove a stream from a node that does not run."`
-	ReplayDeadLetters streamReplayCmd `cmd:"" name:"replay-dead-letters" help:"Publish dead letters again."`
+	Ls                streamLsCmd        `cmd:"" help:"List the stored streams."`
+	Info              streamInfoCmd      `cmd:"" help:"Print the state of a stream and its durables."`
+	Purge             streamPurgeCmd     `cmd:"" help:"Remove records of a stream."`
+	Copy              streamCopyCmd      `cmd:"" help:"Copy a stream to another engine."`
+	Rm                streamRmCmd        `cmd:"" help:"Remove a stream from a node that does not run."`
+	RmDurable         streamRmDurableCmd `cmd:"" name:"rm-durable" help:"Remove a durable and its position."`
+	ReplayDeadLetters streamReplayCmd    `cmd:"" name:"replay-dead-letters" help:"Publish dead letters again."`
 }
 
 // Help returns the part of ferry stream --help that is not in the grammar.
@@ -57,7 +58,11 @@ func interruptible() (context.Context, context.CancelFunc) {
 
 // streamPath returns the path of a stream at the admin server, and of a part of it.
 func streamPath(name string, part ...string) string {
-	return strings.Join(append([]string{"/api/streams", url.PathEscape(name)}, part...), "/")
+	path := "/api/streams/" + url.PathEscape(name)
+	for _, each := range part {
+		path += "/" + url.PathEscape(each)
+	}
+	return path
 }
 
 // get requests a path of the admin server.
@@ -122,7 +127,7 @@ func (c *streamLsCmd) Run(e *env) error {
 // noStreams adds advice to the error of a node that stores nothing.
 func noStreams(err error) error {
 	var status *adminError
-	if errors.As(err, &status) && status.status == http.StatusNotFound && !strings.Contains(status.text, "no such stream") {
+	if errors.As(err, &status) && status.status == http.StatusNotFound && !strings.Contains(status.text, "no such") {
 		return fmt.Errorf("the node stores no streams: its configuration has none: %w", err)
 	}
 	return err

@@ -81,11 +81,11 @@ _ferry() {
 	stream)
 		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 			case $word in
-			ls|info|purge|copy|rm|replay-dead-letters) sub=$word; break ;;
+			ls|info|purge|copy|rm|rm-durable|replay-dead-letters) sub=$word; break ;;
 			esac
 		done
 		case $sub in
-		'') flags='--help' words='ls info purge copy rm replay-dead-letters' ;;
+		'') flags='--help' words='ls info purge copy rm rm-durable replay-dead-letters' ;;
 		ls)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
 		case $prev in
@@ -131,6 +131,15 @@ _ferry() {
 		flags='--help --quiet --data-dir'
 		case $prev in
 		--data-dir) flags= words='' ;;
+		esac ;;
+		rm-durable)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
 		esac ;;
 		replay-dead-letters)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output --sequence'
