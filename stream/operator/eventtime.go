@@ -17,7 +17,8 @@ type Disorder struct {
 	Idle time.Duration
 }
 
-// EventTime gives each value the time that at returns, in Unix nanoseconds. The operators behind it measure time by these values: it goes on
+// EventTime gives each value the time that at returns, in Unix nanoseconds, or with a nil at the time
+// that the source has given: that of a message, or of Input.Push. The operators behind it measure time by these values: it goes on
 // when a value with a later time comes, and not otherwise. When in ends, all time has passed.
 func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
 	return Stream[T]{func(s *scope, to output[T]) clock {
@@ -25,6 +26,7 @@ func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
 			return fmt.Errorf("event time with Bound %v and Idle %v: want none negative", d.Bound, d.Idle)
 		})
 		check(!s.run.started && s.path == "", func() error { return fmt.Errorf("EventTime within a group of GroupBy: put it before GroupBy") })
+		run := s.run
 		line, next, bound := newTimeline(math.MinInt64), to.next, int64(d.Bound)
 		latest := int64(math.MinInt64)
 		c, restored := newCell(s, "time", &latest, func() (int64, bool) { return latest, true })
@@ -38,7 +40,10 @@ func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
 		ended := false
 		in.connect(s, output[T]{
 			next: func(v T, _ int64) {
-				t := at(v)
+				t := run.given
+				if at != nil {
+					t = at(v)
+				}
 				if t > latest {
 					latest = t
 					c.touch()

@@ -17,8 +17,6 @@ type Groups struct {
 	Idle time.Duration
 }
 
-const defaultMaxGroups = 1 << 16
-
 // Keyed is a value of a group.
 type Keyed[K, R any] struct {
 	Key   K
@@ -30,7 +28,7 @@ type Keyed[K, R any] struct {
 func GroupBy[T, R any, K comparable](in Stream[T], key func(T) K, each func(Stream[T]) Stream[R], g Groups) Stream[Keyed[K, R]] {
 	return Stream[Keyed[K, R]]{func(s *scope, to output[Keyed[K, R]]) clock {
 		check(g.Max >= 0 && g.Idle >= 0, func() error { return fmt.Errorf("groups with Max %d and Idle %v: want none negative", g.Max, g.Idle) })
-		g.Max = cmp.Or(g.Max, defaultMaxGroups)
+		g.Max = cmp.Or(g.Max, defaultMaxKeys)
 		o := &groups[T, R, K]{Groups: g, scope: s, each: each, to: to, open: map[K]*group[T, K]{}}
 		s.last++
 		o.id = fmt.Sprintf("%s%d-group", s.path, s.last)
@@ -45,6 +43,7 @@ func GroupBy[T, R any, K comparable](in Stream[T], key func(T) K, each func(Stre
 				}
 				if o.Idle > 0 {
 					p.used = max(p.used, at)
+					p.cell.touch()
 				}
 				p.to.next(v, at)
 			},
@@ -74,13 +73,16 @@ type group[T any, K comparable] struct {
 	scope  *scope
 	to     output[T]
 	number uint64
-	used   int64 // time of the last value
-	timer  timer // of Groups.Idle
+
+	// With Groups.Idle.
+	used  int64 // time of the last value
+	timer timer
+	cell  *cell
 }
 
 // template builds the operators of a group that never gets a value, to learn the clock of their output.
 func (o *groups[T, R, K]) template() clock {
-	s := &scope{run: o.scope.run, path: o.id + "/template/"}
+	s := &scope{run: o.scope.run, path: o.id + "/template/", template: true}
 	return o.build(&group[T, K]{scope: s}, output[R]{func(R, int64) {}, func() {}})
 }
 
@@ -108,7 +110,10 @@ func (o *groups[T, R, K]) add(k K) *group[T, K] {
 	o.open[k] = p
 	o.scope.run.stats.Groups++
 	if o.Idle > 0 {
-		p.used = o.clock.now()
+		restored := false
+		if p.cell, restored = newCell(p.scope, "used", &p.used, func() (int64, bool) { return p.used, true }); !restored {
+			p.used = o.clock.now()
+		}
 		p.timer.fire = func(at int64) {
 			if due := later(p.used, o.Idle); due > at {
 				o.clock.schedule(&p.timer, due)

@@ -29,12 +29,8 @@ func NewInput[T any]() *Input[T] {
 // Stream returns the stream of the pushed values.
 func (in *Input[T]) Stream() Stream[T] {
 	return Stream[T]{func(s *scope, to output[T]) clock {
-		in.mu.Lock()
-		defer in.mu.Unlock()
-		check(in.run == nil, func() error { return errUsedTwice })
 		r := s.run
-		in.run, in.to = r, to
-		in.cell, _ = newCell(s, "input", &in.last, func() (uint64, bool) { return in.last, true })
+		on := in.attach(s, to)
 		r.source(func(func(func()) error) error {
 			select {
 			case <-in.ended:
@@ -43,16 +39,24 @@ func (in *Input[T]) Stream() Stream[T] {
 				return ErrStopped
 			}
 		}, to.end)
-		return r.wallClock()
+		return on
 	}}
+}
+
+// attach makes the Input push values to an output.
+func (in *Input[T]) attach(s *scope, to output[T]) clock {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	check(in.run == nil, func() error { return errUsedTwice })
+	in.run, in.to = s.run, to
+	in.cell, _ = newCell(s, "input", &in.last, func() (uint64, bool) { return in.last, in.last > 0 })
+	return s.run.wallClock()
 }
 
 // Last returns the sequence number of the last value that is in the state, after Start. 0 means none. The source goes on behind it.
 func (in *Input[T]) Last() uint64 {
-	in.mu.Lock()
-	r := in.run
-	in.mu.Unlock()
-	if r == nil {
+	r, err := in.running()
+	if err != nil {
 		return 0
 	}
 	r.mu.Lock()
@@ -60,37 +64,50 @@ func (in *Input[T]) Last() uint64 {
 	return in.last
 }
 
-// Push passes a value and its time, in Unix nanoseconds, to the operators. When it returns, they have handled it and, if the run has a
-// Store, their state is stored. 0 as the time means now. The error is why the run has ended.
+// Push passes a value to the operators. When it returns, they have handled it and, if the run has a Store, their state is stored. at is the
+// time of the value at its source, in Unix nanoseconds, for EventTime; 0 means now. The error is why the run has ended.
 func (in *Input[T]) Push(v T, at int64) error {
-	return in.Batch(func(push func(T, int64, uint64)) { push(v, at, 0) })
+	r, err := in.running()
+	if err != nil {
+		return err
+	}
+	return r.enter(func() { in.push(v, at, 0) })
 }
 
 // Batch passes many values in one turn: f pushes them, with their times and sequence numbers. Their state is stored once. A sequence number
 // of 0 means none.
 func (in *Input[T]) Batch(f func(push func(v T, at int64, sequence uint64))) error {
-	in.mu.Lock()
-	r := in.run
-	in.mu.Unlock()
-	if r == nil {
-		return errors.New("operator: an Input got a value before Start")
+	r, err := in.running()
+	if err != nil {
+		return err
 	}
 	return r.enter(func() { f(in.push) })
 }
 
+func (in *Input[T]) running() (*Running, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.run == nil {
+		return nil, errors.New("operator: an Input got a value before Start")
+	}
+	return in.run, nil
+}
+
 func (in *Input[T]) push(v T, at int64, sequence uint64) {
+	r := in.run
 	if sequence > 0 {
 		if sequence <= in.last {
-			in.run.stats.Repeated++
+			r.stats.Repeated++
 			return
 		}
 		in.last = sequence
 		in.cell.touch()
 	}
-	if at == 0 {
-		at = in.run.wall.now
+	if at != 0 {
+		r.given = at
 	}
-	in.to.next(v, at)
+	in.to.next(v, r.wall.now)
+	r.given = r.wall.now
 }
 
 // Close ends the stream. The run ends when all its sources have ended.

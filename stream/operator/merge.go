@@ -38,6 +38,9 @@ func earliest(clocks []clock) clock {
 	}
 	lines = append(lines, first.line)
 	merged := newTimeline(math.MinInt64)
+	if now, ok := earliestTime(lines); ok {
+		merged.now = now
+	}
 	for _, l := range lines {
 		l.watch(func() {
 			if now, ok := earliestTime(lines); ok {

@@ -27,10 +27,11 @@ type Config struct {
 
 // Stats are the counters of a run.
 type Stats struct {
-	Late     uint64 // values that came behind their window and its allowed lateness, and were dropped
-	Dropped  uint64 // values that were dropped because of a limit: of keys, open windows, or kept values
-	Repeated uint64 // values that were skipped because the state has them already
-	Groups   int    // of all GroupBy
+	Late      uint64 // values that came behind their window and its allowed lateness, and were dropped
+	Dropped   uint64 // values that were dropped because of a limit: of keys, open windows, or kept values
+	Malformed uint64 // messages of FromTag that could not be decoded, and were dropped
+	Repeated  uint64 // values that were skipped because the state has them already
+	Groups    int    // of all GroupBy
 }
 
 // Running is a run: chains of operators between sources and sinks. One goroutine at a time is in it: the values and timers of a run are
@@ -49,6 +50,7 @@ type Running struct {
 	sources []func()
 	open    int // sources that have not ended
 	wall    *timeline
+	given   int64 // time that the source has given to the value that is handled now
 	start   time.Time
 	alarm   *time.Timer // of the next timer on wall
 	armed   int64       // the time of alarm
@@ -120,7 +122,8 @@ func (r *Running) build(sinks []Sink) error {
 	return nil
 }
 
-// source adds a source. read passes values by calls of enter and returns when there are none left; end ends the stream.
+// source adds a source. read passes values by calls of enter and returns when there are none left, or ErrStopped when the run ends; end
+// ends the stream.
 func (r *Running) source(read func(enter func(func()) error) error, end func()) {
 	check(!r.started, func() error { return errors.New("a source within a group of GroupBy: merge it before") })
 	r.open++
@@ -129,7 +132,7 @@ func (r *Running) source(read func(enter func(func()) error) error, end func()) 
 		if err == nil {
 			err = r.enter(func() { r.endSource(end) })
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, ErrStopped) {
 			r.finish(err)
 		}
 	})
@@ -167,7 +170,7 @@ func (r *Running) enter(f func()) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
-		return cmp.Or(r.err, ErrStopped)
+		return r.ending()
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -176,12 +179,21 @@ func (r *Running) enter(f func()) (err error) {
 		}
 	}()
 	r.wall.advance(r.now())
+	r.given = r.wall.now
 	f()
 	if !r.ended {
 		r.commit()
 		r.setAlarm()
 	}
 	return nil
+}
+
+// ending is the error of values that come after the end.
+func (r *Running) ending() error {
+	if r.err != nil {
+		return fmt.Errorf("%w: %w", ErrStopped, r.err)
+	}
+	return ErrStopped
 }
 
 // now returns the time of the wall clock. It never goes back.
@@ -247,6 +259,13 @@ func (r *Running) Stats() Stats {
 func (r *Running) late(at int64) {
 	if r.stats.Late++; r.stats.Late == 1 {
 		r.log.Warn("operator: a late value was dropped; further ones are counted", "run", r.name, "time", time.Unix(0, at).UTC())
+	}
+}
+
+// malformed counts a message that could not be decoded.
+func (r *Running) malformed(tag string, err error) {
+	if r.stats.Malformed++; r.stats.Malformed == 1 {
+		r.log.Warn("operator: a message was dropped that could not be decoded; further ones are counted", "run", r.name, "tag", tag, "err", err)
 	}
 }
 

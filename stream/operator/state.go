@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"encoding"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -9,7 +11,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"example.com/ferry/codec"
 	"example.com/ferry/codec/cbor"
 )
 
@@ -63,7 +67,12 @@ func newCell[S any](s *scope, kind string, saved *S, save func() (S, bool)) (c *
 	if c.state.store == nil {
 		return c, false
 	}
-	checkStorable(reflect.TypeFor[S](), kind)
+	name := unexported(reflect.TypeFor[S](), map[reflect.Type]bool{})
+	check(name == "", func() error {
+		return fmt.Errorf("the state of %s cannot be stored: the field %s is not exported: export it, or implement encoding.BinaryMarshaler", kind, name)
+	})
+	err := codec.CheckType(cbor.Codec{}, reflect.TypeFor[S]())
+	check(err == nil, func() error { return fmt.Errorf("the state of %s cannot be stored: %w", kind, err) })
 	c.dirty = false
 	c.save = func() (any, bool) { return save() }
 	s.cells = append(s.cells, c)
@@ -84,13 +93,19 @@ func (c *cell) touch() {
 	}
 }
 
+// commitWait is how long a run that ends waits until its state is stored.
+const commitWait = 2 * time.Second
+
 // commit stores the cells that have changed. What the sinks have published is stored before.
 func (r *Running) commit() {
 	if len(r.state.dirty) == 0 {
 		return
 	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.ctx))
+	defer cancel()
+	defer context.AfterFunc(r.ctx, func() { time.AfterFunc(commitWait, cancel) })()
 	for _, flush := range r.flushes {
-		if err := flush(r.ctx); err != nil {
+		if err := flush(ctx); err != nil {
 			panic(failure{err})
 		}
 	}
@@ -108,7 +123,7 @@ func (r *Running) commit() {
 	}
 	clear(r.state.dirty)
 	r.state.dirty = r.state.dirty[:0]
-	if err := r.state.store.Commit(r.ctx, changed); err != nil {
+	if err := r.state.store.Commit(ctx, changed); err != nil {
 		panic(failure{fmt.Errorf("store the state: %w", err)})
 	}
 }
@@ -152,45 +167,32 @@ func savedGroups[K any](s *state, id string, each func(K)) {
 	}
 }
 
-// checkStorable panics with an error if the values of a type would lose something in a store.
-func checkStorable(t reflect.Type, kind string) {
-	why := unstorable(t, map[reflect.Type]bool{})
-	check(why == "", func() error {
-		return fmt.Errorf("the state of %s cannot be stored: %s: export the fields, or implement encoding.BinaryMarshaler", kind, why)
-	})
-}
-
-// unstorable says why CBOR would lose something of a type. It returns "" for a type that it can store.
-func unstorable(t reflect.Type, seen map[reflect.Type]bool) string {
+// unexported returns a field that CBOR would leave out of the values of a type, or "".
+func unexported(t reflect.Type, seen map[reflect.Type]bool) string {
 	if seen[t] || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
 		return ""
 	}
 	seen[t] = true
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array:
-		return unstorable(t.Elem(), seen)
+		return unexported(t.Elem(), seen)
 	case reflect.Map:
-		if why := unstorable(t.Key(), seen); why != "" {
-			return why
-		}
-		return unstorable(t.Elem(), seen)
-	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Uintptr:
-		return fmt.Sprintf("it has a %v", t)
+		return cmp.Or(unexported(t.Key(), seen), unexported(t.Elem(), seen))
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
 			if !f.IsExported() {
-				return fmt.Sprintf("the field %s of %v is not exported", f.Name, t)
+				return fmt.Sprintf("%v.%s", t, f.Name)
 			}
-			if why := unstorable(f.Type, seen); why != "" {
-				return why
+			if name := unexported(f.Type, seen); name != "" {
+				return name
 			}
 		}
 	}
 	return ""
 }
 
-var marshaler = reflect.TypeFor[interface{ MarshalBinary() ([]byte, error) }]()
+var marshaler = reflect.TypeFor[encoding.BinaryMarshaler]()
 
 // errUsedTwice is the error of an Input that two runs use.
 var errUsedTwice = errors.New("an Input is the source of another run, or of two streams: make one for each, or use Share")

@@ -31,10 +31,12 @@ func (in Stream[T]) connect(s *scope, to output[T]) clock {
 
 // scope is where operators are built: a run, or a group within it.
 type scope struct {
-	run   *Running
-	path  string // of the state of the group
-	last  int    // number of the operator that was built last
-	cells []*cell
+	run      *Running
+	path     string // of the state of the group
+	template bool   // the operators get no values, see groups.template
+	last     int    // number of the operator that was built last
+	cells    []*cell
+	shared   map[*int]any // by Share
 }
 
 // later returns at + d, or the last time that there is.
