@@ -61,11 +61,14 @@ func (f *function) newBackend(ctx context.Context) (backend, error) {
 	return nil, nil
 }
 
-// handler returns the handler of the function's messages: a light function's own, a heavy function's on a token of the pool, or
-// the processes of a worker. change is held.
+// handler returns the handler of the function's messages: a light function's own, a heavy function's on a token of the pool, the
+// processes of a worker, or its pipeline. change is held.
 func (f *function) handler() ferry.Handler {
 	if f.CPU == config.Worker {
 		return f.backend
+	}
+	if f.pipeline != nil {
+		return f.pipeline
 	}
 	h := ferry.Handler(f.backend)
 	for _, each := range f.node.extensions.Functions {

@@ -13,6 +13,7 @@ import (
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
+	"example.com/ferry/stream/pipeline"
 	"example.com/ferry/stream/wasm"
 )
 
@@ -37,6 +38,7 @@ type function struct {
 
 	change   sync.Mutex // held while it is started or stopped, which may take startTimeout
 	client   *stream.Client
+	pipeline *pipeline.Pipeline
 	backend  backend // of a worker: its processes; of a wasm function: the instances of its guest
 	retired  bool    // a reload has removed it: it does not start again
 	prepared backend // what a reload has started for the next start
@@ -55,8 +57,9 @@ type backend interface {
 // running is a running function and its statistics.
 type running struct {
 	*stream.Running
-	client  func() stream.Stats
-	backend backend // nil if its code is part of this program
+	client   func() stream.Stats
+	backend  backend               // nil if its code is part of this program
+	pipeline func() pipeline.Stats // nil unless it has a pipeline
 }
 
 // wantedFunctions returns the functions that a node with this configuration runs.
@@ -184,6 +187,9 @@ func (f *function) open(ctx context.Context) (*running, error) {
 	if f.client, err = f.node.dialTo(ctx, f.via, f.Name); err != nil {
 		return nil, err
 	}
+	if err := f.openPipeline(ctx); err != nil {
+		return nil, err
+	}
 	policy, err := stream.ParsePolicy(string(f.Policy))
 	if err != nil {
 		return nil, err
@@ -198,6 +204,9 @@ func (f *function) open(ctx context.Context) (*running, error) {
 	concurrency := f.Concurrency
 	if f.CPU == config.Worker {
 		concurrency = f.Processes
+	}
+	if f.pipeline != nil {
+		r.pipeline = f.pipeline.Stats
 	}
 	r.Running, err = f.client.Start(ctx, stream.Function{
 		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: f.handler(),
@@ -222,6 +231,10 @@ func (f *function) retire() {
 
 // end closes connection and backend; change is held.
 func (f *function) end() {
+	if f.pipeline != nil {
+		closeQuietly(f.pipeline)
+		f.pipeline = nil
+	}
 	if f.client != nil {
 		closeQuietly(f.client)
 		f.client = nil
@@ -273,6 +286,9 @@ func (r *running) fill(s *admin.Function) {
 	s.Running = true
 	c := r.client()
 	s.Handled, s.Failed = c.Handled, c.Failed
+	if r.pipeline != nil {
+		s.Pipeline = pipelineState(r.pipeline())
+	}
 	switch b := r.backend.(type) {
 	case *worker.Pool:
 		p := b.Stats()

@@ -46,6 +46,9 @@ func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
 			ch <- counter(restartsDesc, p.Restarts, f.Name)
 			ch <- counter(diedDesc, p.Died, f.Name)
 		}
+		if f.Pipeline != nil {
+			collectPipeline(ch, f.Name, f.Pipeline)
+		}
 		if g := f.Guest; g != nil {
 			ch <- gauge(guestInstancesDesc, g.Instances, f.Name)
 			ch <- gauge(guestMemoryDesc, int(g.Memory), f.Name)

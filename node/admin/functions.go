@@ -31,6 +31,25 @@ type Function struct {
 	Kind      string     `json:"kind"`                // run, command or wasm
 	Processes *Processes `json:"processes,omitempty"` // of a worker
 	Guest     *Guest     `json:"guest,omitempty"`     // of a wasm function
+	Pipeline  *Pipeline  `json:"pipeline,omitempty"`  // of a function with a pipeline, while it runs
+}
+
+// Pipeline is the state of a pipeline. Its counters begin when the function is started.
+type Pipeline struct {
+	Steps   []PipelineStep `json:"steps"`
+	Groups  int            `json:"groups"`            // that it keeps state for
+	Open    int            `json:"open"`              // open windows, and messages that steps hold
+	Refused uint64         `json:"refused,omitempty"` // messages dropped, because there are max_groups groups
+	Failed  uint64         `json:"failed,omitempty"`  // results that were not published
+}
+
+// PipelineStep is one step. A window and its aggregates are one.
+type PipelineStep struct {
+	Text    string `json:"text"`
+	In      uint64 `json:"in"`
+	Out     uint64 `json:"out"`
+	Skipped uint64 `json:"skipped,omitempty"` // messages that lack a field, or have it in another form
+	Late    uint64 `json:"late,omitempty"`    // messages whose windows had ended
 }
 
 // Guest is the module of a wasm function. The numbers count since it was started.

@@ -33,6 +33,7 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 		f.check(at, known, errs)
 		f.checkWasm(at, c.Limits, errs)
 		f.checkStored(at, c.Streams, errs)
+		f.checkPipeline(at, c.Streams, errs)
 	}
 	if memory := c.WasmMemory(); memory > c.Limits.WasmMemory {
 		errs.add("limits.wasm_memory", "%v, but the instances of the wasm guests may have %v together: lower their concurrency or memory, or raise the limit",
@@ -46,8 +47,8 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 
 func (f Function) check(at string, known []string, errs *configErrors) {
 	switch {
-	case f.Run == "" && len(f.Command) == 0 && f.Wasm == "":
-		errs.add(at+"name", "%q has nothing to run: give it a run, a command or a wasm", f.Name)
+	case f.Run == "" && len(f.Command) == 0 && f.Wasm == "" && f.Pipeline == nil:
+		errs.add(at+"name", "%q has nothing to run: give it a run, a command, a wasm or a pipeline", f.Name)
 	case f.Wasm != "" && (f.Run != "" || len(f.Command) > 0):
 		errs.add(at+"wasm", "beside run or command: give one of them")
 	case f.Run != "" && len(f.Command) > 0:

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"example.com/ferry/stream/pipeline"
 	"example.com/ferry/stream/wasm"
 )
 
@@ -19,6 +20,18 @@ type Function struct {
 
 	// Wasm is the file of a WebAssembly guest (docs/wasm.md). The node uses a changed file within a few seconds.
 	Wasm string `yaml:"wasm,omitempty"`
+
+	// Pipeline are steps that ferry runs on each message, in order. Give it instead of run, command or wasm. A pipeline is light, and
+	// handles one message at a time.
+	Pipeline []pipeline.Step `yaml:"pipeline,omitempty"`
+
+	// State is the tag below which a pipeline with a durable saves its windows and other state: STATE/# belongs to a stream with
+	// delivery at-least-once. After a restart the function goes on with it.
+	State string `yaml:"state,omitempty"`
+
+	// MaxGroups bounds the groups that a pipeline keeps state for. Messages of further groups are dropped and counted. Zero means
+	// 10000.
+	MaxGroups int `yaml:"max_groups,omitempty" schema:"min=0"`
 
 	// Observe are the tags whose messages it gets; + and # are wildcards.
 	Observe []string `yaml:"observe" schema:"required"`
@@ -136,6 +149,8 @@ func (f *Function) complete() {
 		f.completeWasm()
 	}
 	switch {
+	case len(f.Pipeline) > 0 && f.Concurrency == 0:
+		f.Concurrency = 1
 	case f.CPU == Worker && f.Processes == 0:
 		f.Processes = 1
 	case f.CPU == Heavy && f.Concurrency == 0:

@@ -138,7 +138,7 @@ func TestRefused(t *testing.T) {
 		{"window too small", "listeners: [{address: quic://127.0.0.1:4, receive_window: 1KiB}]\n", "listeners[0].receive_window: 1KiB is out of range: at least 64KiB"},
 		{"alias", "x: &a 1\n", "x: unknown field"},
 		{"unknown function", f + "    run: checksun\n    observe: [a]\n", `node.yaml:3:10: functions[0].run: unknown function "checksun": want one of averages, checksum`},
-		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run, a command or a wasm`},
+		{"nothing to run", f + "    observe: [a]\n", `node.yaml:2:11: functions[0].name: "a" has nothing to run: give it a run, a command, a wasm or a pipeline`},
 		{"a wasm beside a run", f + "    run: checksum\n    wasm: a.wasm\n    observe: [a]\n", "functions[0].wasm: beside run or command"},
 		{"no such guest", f + "    wasm: no-such-file.wasm\n    observe: [a]\n", "node.yaml:3:11: functions[0].wasm: open no-such-file.wasm"},
 		{"no guest", f + "    wasm: load_test.go\n    observe: [a]\n", "functions[0].wasm: load_test.go is not a WebAssembly module"},

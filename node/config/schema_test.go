@@ -12,6 +12,8 @@ import (
 	"time"
 
 	invopop "github.com/invopop/jsonschema"
+
+	"example.com/ferry/stream/pipeline"
 )
 
 var update = flag.Bool("update", false, "rewrite ferry.schema.json")
@@ -67,7 +69,7 @@ func scalarSchema(t reflect.Type, from *sources) *invopop.Schema {
 		return &invopop.Schema{Type: "string", Pattern: durationPattern}
 	case t == reflect.TypeFor[Size](): // text with a unit, or a number of bytes
 		return &invopop.Schema{Pattern: sizePattern, Minimum: "0", Extras: map[string]any{"type": []string{"string", "integer"}}}
-	case t == reflect.TypeFor[Filters]():
+	case t == reflect.TypeFor[Filters]() || t == reflect.TypeFor[pipeline.Paths]():
 		return &invopop.Schema{Items: &invopop.Schema{Type: "string"}, Extras: map[string]any{"type": []string{"string", "array"}}}
 	case t.Kind() == reflect.String && len(from.constants(t)) > 0:
 		s := &invopop.Schema{Type: "string"}

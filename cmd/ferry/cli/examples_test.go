@@ -310,3 +310,26 @@ func TestExampleDurable(t *testing.T) {
 	}
 	interrupt(t, node)
 }
+
+// TestExamplePipeline has three orders make one result, which the stream keeps.
+func TestExamplePipeline(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "run", "-c", "examples/pipeline/node.yaml")
+	flags := []string{"-a", "tcp://127.0.0.1:4990", "--data-dir", "ferry-data/pipeline"}
+	pub := c.command(t, "ferry", slices.Concat([]string{"pub", "-q", "--ack"}, flags, []string{"orders/web"})...)
+	pub.Stdin = strings.NewReader(`{"shop":"a","item":"pump","euro":10}` + "\n" + `{"shop":"a","item":"valve","euro":"20"}` + "\n" + `{"shop":"a","item":"pump","euro":30}`)
+	if out, err := pub.CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v: %s", pub.Args, err, out)
+	}
+	for filter, want := range map[string]string{"turnover/#": `{"shop":"a","total":60,"items":2}`, "averages/#": `"resource":`} {
+		args := append([]string{"sub", "--count", "1"}, flags...)
+		if filter == "turnover/#" {
+			args = append(args, "--from", "first")
+		}
+		out, err := c.command(t, "ferry", append(args, filter)...).Output()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: got %s, %v, want %s", filter, out, err, want)
+		}
+	}
+	interrupt(t, node)
+}
