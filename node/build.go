@@ -171,21 +171,21 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	}
 	n.serveAdminServers()
 
-	// 3 to 7. Streams, if there is a listener: buildStreams has the parts that a message meets.
+	// 3 to 8. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
 		if err = n.buildStreams(); err != nil {
 			return nil, err
 		}
 	}
 
-	// 8. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
+	// 9. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
-	// 9. What the admin servers show: the parts above.
+	// 10. What the admin servers show: the parts above.
 	if err = n.showParts(cfg); err != nil {
 		return nil, err
 	}
@@ -210,6 +210,10 @@ func (n *Node) buildStreams() error {
 	// 5. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
 	broker := brokerLimits(cfg.Limits)
 	broker.Identify, broker.Formats, broker.Log = n.identities.Identify, n.extensions.Formats, n.log
+	if n.nodeID, err = nodeID(cfg.DataDir); err != nil {
+		return err
+	}
+	broker.Node = n.nodeID
 	if n.streams != nil {
 		broker.Stored, broker.Holder = brokerStreams(n.streams.all()), n.streams.holder
 	}
@@ -247,6 +251,19 @@ func (n *Node) buildStreams() error {
 		}
 		n.functions.list = append(n.functions.list, f)
 	}
+
+	// 8. The links to other nodes, which get what is published on their tags.
+	n.links = &links{}
+	var made []*link
+	for i, c := range cfg.Forward {
+		l, err := n.newLink(c, cfg)
+		if err != nil {
+			n.links.list = made // for Close
+			return fmt.Errorf("node: forward[%d].%w", i, err)
+		}
+		made = append(made, l)
+	}
+	n.links.set(made, n.hop)
 	return nil
 }
 

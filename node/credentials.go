@@ -65,6 +65,8 @@ func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential,
 		if allowed(c, config.VerbServe) {
 			credential.Identity.Serve = c.Serve
 		}
+		credential.Identity.Forward = slices.Contains(c.Verbs, config.VerbForward)
+		credential.Identity.TrustValidation = slices.Contains(c.Verbs, config.VerbTrustValidation)
 		var err error
 		if credential.TokenHash, err = tokenHash(c); err != nil {
 			return nil, err

@@ -33,6 +33,8 @@ type Node struct {
 	internal   transport.Listener
 	inside     endpoint // reaches internal, within this process
 	functions  *functions
+	links      *links         // nil if there are no streams
+	nodeID     string         // in the paths of forwarded messages
 	pool       *cpu.Pool      // nil if no function is heavy
 	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended
 	ready      chan struct{}
@@ -205,6 +207,7 @@ func (n *Node) drain() error {
 		err = n.hop.Shutdown(ctx)
 	}
 	n.functions.stopAll()
+	n.closeLinks(ctx, n.links.all())
 	if n.pool != nil {
 		n.pool.Close()
 	}
@@ -257,6 +260,7 @@ func (n *Node) Close() {
 	if n.hop != nil {
 		_ = n.hop.Shutdown(ctx)
 	}
+	n.closeLinks(ctx, n.links.all())
 	_ = n.closeEngine(context.Background())
 	if n.proxy != nil {
 		_ = n.proxy.Shutdown(ctx)

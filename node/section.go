@@ -39,6 +39,7 @@ func (n *Node) sections() []section {
 		{"limits", n.prepareLimits},
 		{"listeners", n.prepareListeners},
 		{"streams", n.prepareStreams},
+		{"forward", n.prepareForward},
 		{"functions", n.prepareFunctions},
 		{"live", n.prepareLive},
 		{"proxy", n.prepareProxy},

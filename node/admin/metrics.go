@@ -36,6 +36,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Functions != nil {
 		r.MustRegister(functionCollector{cfg.Functions})
 	}
+	if cfg.Links != nil {
+		r.MustRegister(forwardCollector{cfg.Links})
+	}
 	if cfg.CPU != nil {
 		r.MustRegister(cpuCollector{cfg.CPU})
 	}
@@ -61,6 +64,7 @@ var (
 	droppedDesc     = desc("ferry_dropped_total", "Messages the node did not deliver.", "reason")
 	refusedDesc     = desc("ferry_refused_total", "Connections that the node refused or ended.", "reason")
 	mismatchedDesc  = desc("ferry_predicate_mismatched_total", "Predicates that were false because a field was of another kind.")
+	validatedDesc   = desc("ferry_validated_total", "Messages whose payload the node has validated.")
 	latencyDesc     = desc("ferry_latency_seconds", "Time from a message's source to the node.")
 	connectionsDesc = desc("ferry_connections", "Clients connected now.")
 	queueBytesDesc  = desc("ferry_queue_bytes", "Bytes queued for a subscription.", "client", "filter")
@@ -115,6 +119,7 @@ func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- counter(refusedDesc, n, reason)
 	}
 	ch <- counter(mismatchedDesc, s.Mismatched)
+	ch <- counter(validatedDesc, s.Validated)
 	ch <- gauge(connectionsDesc, s.Connections)
 	ch <- latency(latencyDesc, s.Latency)
 }

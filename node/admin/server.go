@@ -20,6 +20,7 @@ import (
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/overload"
+	"example.com/ferry/stream/forward"
 	"example.com/ferry/stream/hop"
 )
 
@@ -37,6 +38,7 @@ type Config struct {
 	Functions    Functions                 // what /api/functions lists, starts and stops
 	CPU          func() cpu.Stats          // the pool of heavy functions; nil if there is none
 	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
+	Links        func() []forward.Stats    // links to other nodes
 	Streams      Streams                   // what /api/streams shows
 	Archiver     Archiver                  // what /api/backup saves
 	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy
@@ -166,6 +168,8 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 			writeText(w, http.StatusServiceUnavailable, "not ready: overloaded, "+level.String())
 		case level != overload.Normal:
 			writeText(w, http.StatusOK, "ready, but overloaded: "+level.String())
+		case linksDown(cfg.Links) != "":
+			writeText(w, http.StatusOK, "ready, but "+linksDown(cfg.Links))
 		default:
 			writeText(w, http.StatusOK, "ready")
 		}
@@ -195,6 +199,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	}
 	if cfg.Functions != nil {
 		functionRoutes(mux, cfg.Functions)
+	}
+	if cfg.Links != nil {
+		mux.HandleFunc("GET /api/links", linksHandler(cfg.Links))
 	}
 	if cfg.Proxy != nil {
 		mux.HandleFunc("GET /api/proxy", proxyHandler(cfg.Proxy))

@@ -14,7 +14,6 @@ import (
 
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/invalid"
-	"example.com/ferry/internal/phrase"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/transport"
 )
@@ -63,6 +62,7 @@ func (c *Config) check(with Program) invalid.Errors {
 	}
 	c.Limits.check(&errs)
 	c.checkStreams(with.engines(), &errs)
+	c.checkForward(with.transports(), &errs)
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
 		errs.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}
@@ -72,31 +72,13 @@ func (c *Config) check(with Program) invalid.Errors {
 }
 
 func (l Listener) check(at string, transports []transport.Descriptor, errs *configErrors) {
-	scheme, addr, ok := strings.Cut(l.Address, "://")
+	d, ok := checkAddress(at, l.Address, l.Insecure, transports, errs)
 	if !ok {
-		errs.add(at+"address", "%q has no scheme: write %s", l.Address, phrase.Or(present(transports, transport.Descriptor.Syntax)))
 		return
-	}
-	i := slices.IndexFunc(transports, func(d transport.Descriptor) bool { return d.Scheme == scheme })
-	switch {
-	case len(transports) == 0:
-		errs.add(at+"address", "this program has no transport %s", scheme)
-		return
-	case i < 0:
-		errs.add(at+"address", "unknown scheme %q: want %s", scheme, phrase.Or(present(transports, func(d transport.Descriptor) string { return d.Scheme })))
-		return
-	}
-	d := transports[i]
-	open := !d.Encrypted && !d.Local
-	if err := d.CheckAddress(addr); err != nil {
-		errs.add(at+"address", "%q %v", l.Address, err)
-	} else if open && !l.Insecure && !isLoopback(addr) {
-		errs.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use tls://, wss:// or quic://, or say insecure: true",
-			l.Address, strings.ToUpper(scheme))
 	}
 	for _, f := range []struct{ field, value string }{{"cert_file", l.CertFile}, {"key_file", l.KeyFile}, {"client_ca_file", l.ClientCAFile}} {
 		if f.value != "" && !d.Encrypted {
-			errs.add(at+f.field, "a %s listener has no TLS: use tls://, wss:// or quic://, or leave it out", scheme)
+			errs.add(at+f.field, "a %s listener has no TLS: use tls://, wss:// or quic://, or leave it out", d.Scheme)
 		}
 	}
 	if d.Encrypted {
@@ -105,12 +87,9 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 	switch {
 	case l.ReceiveWindow == 0:
 	case !d.ReceiveWindow:
-		errs.add(at+"receive_window", "a %s listener has none: the kernel bounds what it buffers; leave it out", scheme)
+		errs.add(at+"receive_window", "a %s listener has none: the kernel bounds what it buffers; leave it out", d.Scheme)
 	case l.ReceiveWindow < 64<<10 || l.ReceiveWindow > 1<<30:
 		errs.add(at+"receive_window", "%v is out of range: at least 64KiB, at most 1GiB", l.ReceiveWindow)
-	}
-	if l.Insecure && !open {
-		errs.add(at+"insecure", "has no effect on a %s listener: only an unencrypted one, such as tcp, can be insecure", scheme)
 	}
 }
 
@@ -135,17 +114,6 @@ func addFileError(at string, err error, errs *configErrors) {
 		field := map[certs.Role]string{certs.Certificate: "cert_file", certs.Key: "key_file", certs.CA: "client_ca_file"}[wrong.Role]
 		errs.add(at+field, "%s: %v", wrong.File, wrong.Err)
 	}
-}
-
-// present returns what text says of each transport that this binary has.
-func present(list []transport.Descriptor, text func(transport.Descriptor) string) []string {
-	var all []string
-	for _, d := range list {
-		if d.Missing == "" {
-			all = append(all, text(d))
-		}
-	}
-	return all
 }
 
 func (id Identity) check(at string, errs *configErrors) {
@@ -174,12 +142,24 @@ func (id Identity) check(at string, errs *configErrors) {
 			}
 		}
 	}
+	id.checkVerbs(at, errs)
 	for list, patterns := range map[string][]string{"call": id.Call, "serve": id.Serve} {
 		for i, p := range patterns {
 			if err := topic.CheckServices(p); err != nil {
 				errs.add(fmt.Sprintf("%s%s[%d]", at, list, i), "%v", err)
 			}
 		}
+	}
+}
+
+// checkVerbs checks the verbs of nodes that forward messages.
+func (id Identity) checkVerbs(at string, errs *configErrors) {
+	forward := slices.Contains(id.Verbs, VerbForward)
+	switch {
+	case forward && !slices.Contains(id.Verbs, VerbPublish):
+		errs.add(at+"verbs", "forward without publish: a node that forwards messages publishes them; add publish")
+	case !forward && slices.Contains(id.Verbs, VerbTrustValidation):
+		errs.add(at+"verbs", "trust_validation without forward: only the validation of another node can be trusted; add forward")
 	}
 }
 

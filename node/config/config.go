@@ -37,6 +37,9 @@ type Config struct {
 	// Streams are what the engine stores. The messages of other tags go to the subscribers that are connected, at most once.
 	Streams []Stream `yaml:"streams,omitempty"`
 
+	// Forward are links to other nodes, which get the messages of some tags.
+	Forward []Forward `yaml:"forward,omitempty"`
+
 	// Live turns on the sensors and functions of ferry itself. With a file they are off by default.
 	Live Live `yaml:"live,omitempty"`
 
@@ -148,7 +151,9 @@ type Identity struct {
 	// Serve are the services whose calls it may serve for other clients of the node: greeter.Greeter, greeter.* or "*".
 	Serve []string `yaml:"serve,omitempty"`
 
-	// Verbs restrict it to publish, subscribe, call or serve. Empty means all.
+	// Verbs restrict it to publish, subscribe, call or serve. Empty means these four. Two more are for other nodes and must be
+	// named: forward permits messages that the node got from its own clients and from further nodes, and trust_validation accepts
+	// that it has validated them.
 	Verbs []Verb `yaml:"verbs,omitempty"`
 }
 
@@ -161,6 +166,9 @@ const (
 	VerbSubscribe Verb = "subscribe"
 	VerbCall      Verb = "call"
 	VerbServe     Verb = "serve"
+
+	VerbForward         Verb = "forward"
+	VerbTrustValidation Verb = "trust_validation"
 )
 
 // Limits bound the memory that clients can make the node use.

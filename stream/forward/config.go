@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,11 @@ import (
 	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport"
 )
+
+// Dialer connects to another node. A transport.Transport is one.
+type Dialer interface {
+	Dial(ctx context.Context, addr string) (transport.Conn, error)
+}
 
 // Config configures a Link. New copies it.
 type Config struct {
@@ -23,9 +29,9 @@ type Config struct {
 	// Tags are the filters of the tags that are forwarded.
 	Tags []string
 
-	// Transport and Addr reach the other node.
-	Transport transport.Transport
-	Addr      string
+	// Dialer and Addr reach the other node.
+	Dialer Dialer
+	Addr   string
 
 	// Token identifies this node at the other one. Empty if a certificate does.
 	Token []byte
@@ -63,8 +69,8 @@ func (c *Config) fill() error {
 	if err := native.CheckNodeID(c.Node); err != nil {
 		return fmt.Errorf("forward: Config.Node: %w", err)
 	}
-	if c.Transport == nil {
-		return errors.New("forward: Config.Transport is missing")
+	if c.Dialer == nil {
+		return errors.New("forward: Config.Dialer is missing")
 	}
 	if len(c.Tags) == 0 {
 		return errors.New("forward: Config.Tags is empty: # forwards all tags")

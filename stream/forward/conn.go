@@ -3,6 +3,7 @@ package forward
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"example.com/ferry/internal/bufpool"
@@ -45,6 +46,9 @@ func (l *Link) handshake(raw transport.Conn, token []byte) (*conn, error) {
 	w, err := c.peer.Connect(native.HelloFrame{Token: token, Name: l.cfg.Node})
 	if err != nil {
 		return nil, err
+	}
+	if w.Node == l.cfg.Node {
+		return nil, fmt.Errorf("forward: the node there has the id of this one, %s: it is this node, or has a copy of its id", w.Node)
 	}
 	c.source, c.maxFrame, c.window = w.Source, int(w.MaxFrame), int(w.Window)
 	c.heartbeat = time.Duration(w.Heartbeat) * time.Millisecond

@@ -40,7 +40,7 @@ func (l *Link) dial() (*conn, error) {
 	l.mu.Lock()
 	to := l.target
 	l.mu.Unlock()
-	raw, err := to.Transport.Dial(ctx, to.Addr)
+	raw, err := to.Dialer.Dial(ctx, to.Addr)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 // Otherwise the messages wait in a spool on disk and follow in order.
 //
 //	link, err := forward.New(forward.Config{
-//		Name: "hub", Node: "edge-1", Tags: []string{"sensors/#"}, Transport: tcp.New(nil), Addr: "hub:4190",
+//		Name: "hub", Node: "edge-1", Tags: []string{"sensors/#"}, Dialer: tcp.New(nil), Addr: "hub:4190",
 //		Token: token, Spool: spool.Config{Dir: "ferry-data/forward/hub"},
 //	})
 //	broker.SetForwarders([]hop.Forwarder{link})

@@ -41,7 +41,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	link, err := forward.New(forward.Config{
-		Name: "hub", Node: "edge", Tags: []string{"sensors/#"}, Transport: network, Addr: "hub", Spool: spool.Config{Dir: dir},
+		Name: "hub", Node: "edge", Tags: []string{"sensors/#"}, Dialer: network, Addr: "hub", Spool: spool.Config{Dir: dir},
 	})
 	if err != nil {
 		log.Fatal(err)

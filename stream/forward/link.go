@@ -12,7 +12,6 @@ import (
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/stream/spool"
-	"example.com/ferry/transport"
 )
 
 // Link passes messages on to another node. All methods may overlap.
@@ -72,10 +71,10 @@ type Link struct {
 
 // Target is what Update changes of a Link.
 type Target struct {
-	Tags      []string
-	Transport transport.Transport
-	Addr      string
-	Token     []byte
+	Tags   []string
+	Dialer Dialer
+	Addr   string
+	Token  []byte
 }
 
 // waiter is a call of Await.
@@ -106,7 +105,7 @@ func New(cfg Config) (*Link, error) {
 	l := &Link{
 		cfg: cfg, spool: s, own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), asked: make(chan struct{}, 1),
 		tags: map[string]*Tag{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
-		target: Target{cfg.Tags, cfg.Transport, cfg.Addr, cfg.Token},
+		target: Target{cfg.Tags, cfg.Dialer, cfg.Addr, cfg.Token},
 		stats:  Stats{Name: cfg.Name, Dropped: map[string]uint64{}},
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -134,7 +133,7 @@ func (l *Link) Update(next Target) {
 	was, c := l.target, l.conn
 	l.target = next
 	l.mu.Unlock()
-	if was.Transport == next.Transport && was.Addr == next.Addr && bytes.Equal(was.Token, next.Token) {
+	if was.Dialer == next.Dialer && was.Addr == next.Addr && bytes.Equal(was.Token, next.Token) {
 		return
 	}
 	signal(l.redial)

@@ -89,7 +89,7 @@ func (n *network) node(id string, change func(*hop.Config)) *node {
 func (n *node) link(to string, change func(*forward.Config)) *forward.Link {
 	n.t.Helper()
 	cfg := forward.Config{
-		Name: to, Node: n.id, Tags: []string{"#"}, Transport: n.tr, Addr: to, Token: []byte("trusted"),
+		Name: to, Node: n.id, Tags: []string{"#"}, Dialer: n.tr, Addr: to, Token: []byte("trusted"),
 		Spool: spool.Config{Dir: n.t.TempDir()}, Log: discard, MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond,
 	}
 	if change != nil {

@@ -284,6 +284,18 @@ func TestExampleMessages(t *testing.T) {
 	}
 }
 
+// TestExampleCascade runs the script that kills both nodes while messages are on their way.
+func TestExampleCascade(t *testing.T) {
+	c := newCheckout(t)
+	cmd := process(t.Context(), "sh", "examples/cascade/cut.sh")
+	cmd.Dir = "../../.."
+	cmd.Env = append(cmd.Env, "PATH="+c.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.HasSuffix(string(out), "it has all 300 readings, in order\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // TestExampleDurable kills the node of the file after a message was acknowledged, and finds the message in the next one.
 func TestExampleDurable(t *testing.T) {
 	c := newCheckout(t)

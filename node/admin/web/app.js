@@ -3,6 +3,7 @@
 
 import { setWindow } from './chart.js';
 import { down, up } from './connection.js';
+import * as links from './links.js';
 import { poll, Scrape } from './metrics.js';
 import * as proxy from './proxy.js';
 import * as streams from './streams.js';
@@ -12,7 +13,7 @@ const $ = (id) => document.getElementById(id);
 // --- the parts of the node
 
 const metricOf = { // a node exports it if it has the part
-  streams: 'ferry_connections', stored: 'ferry_stream_state_errors_total', proxy: 'ferry_proxy_accept_pauses_total',
+  streams: 'ferry_connections', links: 'ferry_forward_connected', stored: 'ferry_stream_state_errors_total', proxy: 'ferry_proxy_accept_pauses_total',
 };
 let parts = null;
 
@@ -26,6 +27,7 @@ function scraped(text) {
   }
   if (parts.includes('streams')) streams.scraped(s); else up();
   if (parts.includes('proxy')) proxy.refresh();
+  if (parts.includes('links')) links.refresh();
   showFailing(s.sum('ferry_stream_store_failing'));
 }
 
