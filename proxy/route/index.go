@@ -7,36 +7,43 @@ import (
 
 // index skips routes of a virtual host that cannot match a request. The index has lists of indices of
 // virtualHost.routes, in ascending order. The candidates for a request are the routes in one of these lists and the
-// routes in unindexed. The list is found by the path or the Bolt service of the request.
+// routes in unindexed. The list is found by the path or the Bolt service of the request. Within a list, payload routes are
+// in groups.
 type index struct {
-	literals  []literal           // sorted by text
-	services  map[string][]uint32 // key is the Bolt service
-	unindexed []uint32            // routes without a literal path and without a service
+	literals  []literal              // sorted by text
+	services  map[string]*candidates // key is the Bolt service
+	unindexed candidates             // routes without a literal path and without a service
 }
 
 // literal is a path or prefix that occurs in the conditions of routes.
 type literal struct {
 	text   string
-	parent int      // index of the longest other literal that is a prefix of text; -1 if there is none
-	routes []uint32 // routes of this literal and of all its ancestors
+	parent int        // index of the longest other literal that is a prefix of text; -1 if there is none
+	routes candidates // routes of this literal and of all its ancestors
 }
 
-func newIndex(routes []*Route) index {
-	x := index{services: map[string][]uint32{}}
-	byText := map[string][]uint32{}
+// newIndex returns an index. Groups have at least that many routes.
+func (t *Table) newIndex(routes []*Route, least int) index {
+	x := index{services: map[string]*candidates{}}
+	byText, byService, unindexed := map[string][]uint32{}, map[string][]uint32{}, []uint32(nil)
 	for i, r := range routes {
 		n, c := uint32(i), &r.conditions
 		switch {
 		case c.path.hasLiteralPrefix():
 			byText[c.path.text] = append(byText[c.path.text], n)
 		case c.bolt.Service != "":
-			x.services[c.bolt.Service] = append(x.services[c.bolt.Service], n)
+			byService[c.bolt.Service] = append(byService[c.bolt.Service], n)
 		default:
-			x.unindexed = append(x.unindexed, n)
+			unindexed = append(unindexed, n)
 		}
 	}
+	x.unindexed = t.group(routes, unindexed, least)
+	for service, list := range byService {
+		c := t.group(routes, list, least)
+		x.services[service] = &c
+	}
 	for text, list := range byText {
-		x.literals = append(x.literals, literal{text, -1, list})
+		x.literals = append(x.literals, literal{text, -1, t.group(routes, list, least)})
 	}
 	slices.SortFunc(x.literals, func(a, b literal) int { return strings.Compare(a.text, b.text) })
 	for i := range x.literals {
@@ -45,15 +52,14 @@ func newIndex(routes []*Route) index {
 			l.parent = x.literals[l.parent].parent
 		}
 		if l.parent >= 0 {
-			l.routes = append(l.routes, x.literals[l.parent].routes...)
-			slices.Sort(l.routes)
+			l.routes = l.routes.add(x.literals[l.parent].routes)
 		}
 	}
 	return x
 }
 
-// candidates returns the indexed routes that may match r.
-func (x *index) candidates(r *Request) []uint32 {
+// candidates returns the indexed routes that may match r, or nil.
+func (x *index) candidates(r *Request) *candidates {
 	if r.Bolt.Service != nil {
 		return x.services[string(r.Bolt.Service)]
 	}
@@ -70,7 +76,7 @@ func (x *index) candidates(r *Request) []uint32 {
 	// or one of its ancestors.
 	for at := low - 1; at >= 0; at = x.literals[at].parent {
 		if l := &x.literals[at]; len(l.text) <= len(r.Path) && l.text == string(r.Path[:len(l.text)]) {
-			return l.routes
+			return &l.routes
 		}
 	}
 	return nil

@@ -1,6 +1,9 @@
 package route
 
-import "example.com/ferry/format"
+import (
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+)
 
 // Request has the parts of a request that conditions use. They are views of the client's bytes. A Bolt request has no
 // Method, Path and Query. An HTTP request has an empty Bolt.
@@ -41,10 +44,13 @@ const (
 type Matcher struct {
 	table              *Table
 	host               *virtualHost    // virtual host of the current search; nil if there is none
-	indexed, unindexed []uint32        // candidate routes that are not tried yet
+	indexed, unindexed []uint32        // candidate routes outside of groups that are not tried yet
+	groups             []runningGroup  // of the candidates
 	searches           []runningSearch // one for each element of Table.searches
 	searching          bool
 	reachable          []bool
+	evaluation         field.Evaluation // of the index of a group
+	fields             groupFields      // for evaluation
 	key                [maxHost]byte
 }
 
@@ -68,7 +74,13 @@ func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Result)
 	if m.host = m.table.hosts.find(r.Host, m.key[:]); m.host == nil {
 		return nil, NotFound
 	}
-	m.indexed, m.unindexed = m.host.index.candidates(r), m.host.index.unindexed
+	indexed, unindexed := m.host.index.candidates(r), &m.host.index.unindexed
+	m.indexed, m.unindexed = nil, unindexed.routes
+	if indexed != nil {
+		m.indexed = indexed.routes
+		m.addGroups(indexed.groups)
+	}
+	m.addGroups(unindexed.groups)
 	return m.Continue(r, payload, whole)
 }
 
@@ -79,15 +91,15 @@ func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Resu
 		return nil, NotFound
 	}
 	for {
-		list := &m.indexed
-		if len(m.indexed) == 0 || len(m.unindexed) > 0 && m.unindexed[0] < m.indexed[0] {
-			list = &m.unindexed
-		}
-		if len(*list) == 0 {
+		n, list, group := m.next()
+		switch {
+		case list == nil && group == nil:
 			m.Reset()
 			return nil, NotFound
+		case group != nil && !group.settled && group.tried >= headStart && m.settle(group, payload, whole):
+			continue // it begins with another route now
 		}
-		route := m.host.routes[(*list)[0]]
+		route := m.host.routes[n]
 		switch m.evaluate(&route.conditions, r, payload, whole) {
 		case conditionHolds:
 			m.Reset()
@@ -95,13 +107,46 @@ func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Resu
 		case conditionUndecided:
 			return nil, NeedPayload
 		}
-		*list = (*list)[1:]
+		if group != nil {
+			group.skip()
+		} else {
+			*list = (*list)[1:]
+		}
+	}
+}
+
+// next returns the first candidate that may match, and the list or the group that it is in. Both are nil if there is none.
+func (m *Matcher) next() (n uint32, list *[]uint32, group *runningGroup) {
+	if len(m.indexed) > 0 {
+		n, list = m.indexed[0], &m.indexed
+	}
+	if len(m.unindexed) > 0 && (list == nil || m.unindexed[0] < n) {
+		n, list = m.unindexed[0], &m.unindexed
+	}
+	for i := range m.groups {
+		if first, ok := m.groups[i].next(); ok && (list == nil && group == nil || first < n) {
+			n, list, group = first, nil, &m.groups[i]
+		}
+	}
+	return n, list, group
+}
+
+// addGroups begins to search in groups. It reuses the memory of earlier searches.
+func (m *Matcher) addGroups(groups []*payloadGroup) {
+	for _, g := range groups {
+		n := len(m.groups)
+		if n == cap(m.groups) {
+			m.groups = append(m.groups, runningGroup{})
+		}
+		m.groups = m.groups[:n+1]
+		m.groups[n] = runningGroup{group: g, found: m.groups[n].found[:0]}
 	}
 }
 
 // Reset abandons the current search. The Matcher then holds no reference to the request.
 func (m *Matcher) Reset() {
 	m.host = nil
+	m.groups = m.groups[:0]
 	if !m.searching {
 		return
 	}

@@ -10,8 +10,9 @@ const MaxPayload = 64 << 10
 
 // payloadCondition is a compiled Payload.
 type payloadCondition struct {
-	tests    []field.Test
-	searches []int // for each path of the predicate, its index in Table.searches
+	predicate *field.Predicate
+	tests     []field.Test
+	searches  []int // for each path of the predicate, its index in Table.searches
 }
 
 // fieldSearch is a payload field that conditions of a table search for. Conditions on the same field share one
@@ -33,7 +34,7 @@ func (b *builder) compilePayload(at fieldPath, c *Payload) *payloadCondition {
 	if !ok || err != nil {
 		return nil
 	}
-	compiled := &payloadCondition{tests: p.Tests()}
+	compiled := &payloadCondition{predicate: p, tests: p.Tests()}
 	for _, path := range p.Set().Paths() {
 		key := c.Format + " " + path.String()
 		i, ok := b.searches[key]
@@ -91,12 +92,7 @@ func (s *runningSearch) outcome(t *field.Test) (holds, known bool) {
 // evaluatePayload evaluates p for data, the received payload. If the value of a field is not known yet,
 // evaluatePayload follows both outcomes of its test. If all outcomes lead to the same result, that is the result.
 func (m *Matcher) evaluatePayload(p *payloadCondition, data []byte, whole bool) conditionResult {
-	last := whole
-	if len(data) >= MaxPayload {
-		last = true
-		whole = whole && len(data) == MaxPayload
-		data = data[:MaxPayload]
-	}
+	data, whole, last := clip(data, whole)
 	const before = 2 // so that Accept, -1, and Reject, -2, are indices
 	reached := m.reachable[:before+len(p.tests)]
 	clear(reached)
@@ -126,4 +122,13 @@ func (m *Matcher) evaluatePayload(p *payloadCondition, data []byte, whole bool) 
 		return conditionFails
 	}
 	return conditionUndecided
+}
+
+// clip returns the part of a payload that conditions can use, and whether that is the whole payload. last says that no more of it
+// will come.
+func clip(data []byte, whole bool) (part []byte, wholePart, last bool) {
+	if len(data) >= MaxPayload {
+		return data[:MaxPayload], whole && len(data) == MaxPayload, true
+	}
+	return data, whole, whole
 }

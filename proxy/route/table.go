@@ -18,12 +18,15 @@ type Table struct {
 
 // New compiles a table. formats are the formats that payload conditions may name. If c is invalid, the error is an
 // Errors with all errors in c. The Table refers to c, which must not be changed afterwards.
-func New(c *Config, formats []format.Format) (*Table, error) {
+func New(c *Config, formats []format.Format) (*Table, error) { return newTable(c, formats, minGroup) }
+
+func newTable(c *Config, formats []format.Format, leastGroup int) (*Table, error) {
 	b := builder{
-		formats:  map[string]format.Format{},
-		clusters: map[string]int{},
-		searches: map[string]int{},
-		table:    &Table{hosts: hosts{exact: map[string]*virtualHost{}, wildcard: map[string]*virtualHost{}}},
+		leastGroup: leastGroup,
+		formats:    map[string]format.Format{},
+		clusters:   map[string]int{},
+		searches:   map[string]int{},
+		table:      &Table{hosts: hosts{exact: map[string]*virtualHost{}, wildcard: map[string]*virtualHost{}}},
 	}
 	for _, f := range formats {
 		b.formats[f.Name()] = f
@@ -57,6 +60,8 @@ type builder struct {
 	searches map[string]int // index in table.searches
 	table    *Table
 	errs     Errors
+
+	leastGroup int // routes of the smallest payloadGroup
 }
 
 func (b *builder) compileVirtualHost(at fieldPath, c *VirtualHost) {
@@ -75,7 +80,7 @@ func (b *builder) compileVirtualHost(at fieldPath, c *VirtualHost) {
 		v.routes = append(v.routes, r)
 		b.table.routes = append(b.table.routes, r)
 	}
-	v.index = newIndex(v.routes)
+	v.index = b.table.newIndex(v.routes, b.leastGroup)
 }
 
 func (b *builder) clusterIndex(at fieldPath, name string) int {
