@@ -1,6 +1,7 @@
 // Functions shows one card for each function of the node: its state, its message rate and queue, and a button to stop or start it.
 
 import { show } from './format.js';
+import { pipelineSteps } from './pipelinesteps.js';
 
 export class Functions {
   constructor(root, none) {
@@ -37,7 +38,7 @@ export class Functions {
       <dl><dt>Observes</dt><dd><code></code></dd><dt class="where">Where</dt><dd class="where"><code></code></dd>
       <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd><dt class="failed">Failed</dt><dd class="failed"></dd>
       <dt class="processes">Processes</dt><dd class="processes"></dd>
-      <dt class="version">Version</dt><dd class="version"></dd><dt class="instances">Instances</dt><dd class="instances"></dd></dl><p class="error" hidden></p>`;
+      <dt class="version">Version</dt><dd class="version"></dd><dt class="instances">Instances</dt><dd class="instances"></dd></dl><div class="pipeline" hidden></div><p class="error" hidden></p>`;
     const find = (s) => root.querySelector(s), button = find('button');
     find('h3').textContent = name;
     button.addEventListener('click', async () => {
@@ -66,6 +67,7 @@ export class Functions {
       find('dd.where code').textContent = f.where ?? '';
       for (const e of root.querySelectorAll('.where')) e.hidden = !f.where;
       this.writeCounts(root, f);
+      pipelineSteps(find('.pipeline'), f.pipeline);
       find('.error').textContent = f.error ?? '';
       find('.error').hidden = !f.error;
     };
