@@ -70,8 +70,10 @@ type groups struct {
 
 // updated puts g where its due belongs.
 func (gs *groups) updated(g *group) {
+	before := g.due
 	gs.open += g.update()
 	switch {
+	case g.due == before:
 	case g.at < 0 && g.due != never:
 		heap.Push(&gs.queue, g)
 	case g.at >= 0 && g.due == never:

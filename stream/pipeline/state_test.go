@@ -62,7 +62,6 @@ func (s *storage) saved() iter.Seq2[[]byte, error] {
 // statefulSteps have groups by a field, and steps with state behind steps with state.
 var statefulSteps = steps(
 	Step{GroupBy: &Paths{"@tag", "id"}},
-	Step{Distinct: Paths{"n"}},
 	Step{Window: &Window{Count: 3}},
 	Step{Aggregates: []Aggregation{{Sum: "v"}, {First: "n"}, {Last: "n"}, {DistinctCount: "v"}}},
 	Step{Window: &Window{Time: 20 * time.Second, Every: 10 * time.Second, EventTime: "last", Unit: Seconds, Lateness: 5 * time.Second, Idle: time.Hour}},
@@ -175,6 +174,44 @@ func TestFailedSaveInOneProcess(t *testing.T) {
 	}
 	if len(s.results) != 1 || s.results[s.order[0]] != `out/a {"s":3}` || len(s.state) != 1 {
 		t.Errorf("results %v, %d states", s.results, len(s.state))
+	}
+}
+
+// TestKeysOutOfOrder: a message that the failure of another one with its key has delayed is new, although later messages of other keys
+// were handled.
+func TestKeysOutOfOrder(t *testing.T) {
+	t.Parallel()
+	s := &storage{state: map[string][]byte{}, results: map[string]string{}}
+	r := newRig(t, Config{Steps: steps(Step{GroupBy: &Paths{}}, Step{Scan: []Aggregation{{Count: true}}}, Step{Publish: "out"}), State: "state/f"})
+	r.cfg.Output = s
+	for _, m := range []struct {
+		key, tag string
+		sequence uint64
+	}{{"a", "in/x", 1}, {"b", "in/x", 4}, {"a", "in/x", 2}, {"a", "in/x", 3}, {"b", "in/x", 4}, {"a", "in/x", 2}, {"", "in/y", 6}, {"", "in/x", 5}, {"", "in/x", 5}} {
+		if err := r.Handle(t.Context(), &ferry.Message{Tag: m.tag, Key: []byte(m.key), Type: ferry.JSON, Sequence: m.sequence, Payload: []byte(`{}`)}, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last := s.results[s.order[len(s.order)-1]]; last != `out {"count":6}` {
+		t.Errorf("the last of %d results is %s, want 6 messages", len(s.order), last)
+	}
+}
+
+// TestSavedAgain: the node may drop state that a call has sent, and then delivers the message again. The state is sent again, and the
+// message counts once.
+func TestSavedAgain(t *testing.T) {
+	t.Parallel()
+	s := &storage{state: map[string][]byte{}, results: map[string]string{}}
+	r := newRig(t, Config{Steps: steps(Step{Window: &Window{Count: 2}}, Step{Aggregation: Aggregation{Count: true}}, Step{Publish: "out/+"}), State: "state/f"})
+	r.cfg.Output = s
+	for range 2 {
+		clear(s.state)
+		if err := r.Handle(t.Context(), &ferry.Message{Tag: "in/a", Type: ferry.JSON, Sequence: 1, Payload: []byte(`{}`)}, s); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.state) != 1 || len(s.results) != 0 {
+			t.Errorf("%d states were sent, and %d results", len(s.state), len(s.results))
+		}
 	}
 }
 
