@@ -25,7 +25,7 @@ func (a *appender) settle(queue []entry) (stored int, err error) {
 	a.pause(settleAfter)
 	ctx, cancel := context.WithTimeout(context.Background(), searchWithin)
 	defer cancel()
-	state, err := a.s.endState(ctx)
+	state, err := a.s.batchState(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -94,6 +94,24 @@ func (s *stream) hasFrom(ctx context.Context, sequence uint64) (bool, error) {
 }
 
 const codeNoMessage = 10037
+
+// batchState returns where the stream ends, between two batches. The server counts the records of a batch one by one while it writes them,
+// but sends a single record only when the batch is complete. While others append all the time, the state may be amid a batch of theirs.
+func (s *stream) batchState(ctx context.Context) (state jsState, err error) {
+	if state, err = s.endState(ctx); err != nil {
+		return state, err
+	}
+	for range mostConflicts {
+		before := state.Last
+		if _, err = s.hasFrom(ctx, max(before, 1)); err != nil {
+			return state, err
+		}
+		if state, err = s.endState(ctx); err != nil || state.Last == before {
+			return state, err
+		}
+	}
+	return state, nil
+}
 
 // endState returns where the stream ends, as its leader knows.
 func (s *stream) endState(ctx context.Context) (jsState, error) {

@@ -43,3 +43,43 @@ func TestDoubtOfRemovedRecords(t *testing.T) {
 		})
 	}
 }
+
+// TestDoubtWhileABatchIsWritten: the server says that a stream ends within a batch while it writes the batch. The appender must not
+// take the rest for records that are not stored.
+func TestDoubtWhileABatchIsWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, EmbeddedConfig{Dir: t.TempDir()})
+	s := r.s.(*stream)
+	const batches = 30
+	done := make(chan error, batches)
+	payload := make([]byte, 1000)
+	for range batches {
+		records := make([]engine.Record, maxBatch)
+		for i := range records {
+			records[i] = engine.Record{Tag: "orders/a", Payload: payload}
+		}
+		s.Append(records, func(err error) { done <- err })
+	}
+	within := 0
+	for {
+		plain, err := s.endState(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plain.Last%maxBatch != 0 {
+			within++
+		}
+		state, err := s.batchState(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state.Last%maxBatch != 0 {
+			t.Fatalf("the stream ends with record %d, within a batch", state.Last)
+		}
+		if state.Last == batches*maxBatch {
+			break
+		}
+	}
+	r.await(done)
+	t.Logf("the server has said %d times that the stream ends within a batch", within)
+}
