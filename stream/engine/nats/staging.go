@@ -76,9 +76,12 @@ func (s *staging) remove() {
 func removeStale(memory string) {
 	roots, _ := filepath.Glob(filepath.Join(memory, stagingPrefix+"*")) // the pattern is valid
 	for _, root := range roots {
+		if !ownDir(root) {
+			continue
+		}
 		link, err := os.ReadFile(filepath.Join(root, stagingOwner))
 		if err != nil {
-			continue // not complete, or of another user
+			continue // not complete
 		}
 		if target, err := os.Readlink(string(link)); err == nil && target == root {
 			continue

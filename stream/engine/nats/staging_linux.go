@@ -1,6 +1,9 @@
 package nats
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // memoryDir returns a directory that is kept in memory until the machine stops, or "".
 func memoryDir() string {
@@ -13,4 +16,14 @@ func memoryDir() string {
 		return ""
 	}
 	return dir
+}
+
+// ownDir reports whether path is a directory of this user, into which no other one can write. Each user can write to memoryDir.
+func ownDir(path string) bool {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
 }

@@ -175,3 +175,29 @@ func TestNoMemoryToStageIn(t *testing.T) {
 	none.forget("ferry-a")
 	none.close()
 }
+
+// Other users can write to the memory, too: what they leave there is not touched.
+func TestDirectoriesOfOthersStay(t *testing.T) {
+	r := newStagingRig(t)
+	foreign := filepath.Join(r.memory, stagingPrefix+"foreign")
+	if err := os.Mkdir(foreign, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(foreign, stagingOwner), []byte("/nowhere"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(r.dir, "made"), filepath.Join(foreign, stagingLock)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(foreign, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(foreign, filepath.Join(r.memory, stagingPrefix+"link")); err != nil {
+		t.Fatal(err)
+	}
+	r.open().close()
+	r.expectRoots(2)
+	if _, err := os.Stat(filepath.Join(r.dir, "made")); err == nil {
+		t.Error("a file was made where another user wants it")
+	}
+}
