@@ -2,36 +2,60 @@ package operator_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
 	"example.com/ferry/stream/operator"
 )
 
-// BenchmarkChain passes values through a filter, a window and an aggregate.
-func BenchmarkChain(b *testing.B) {
+// measured are readings of 64 devices, of which about a half passes the filter.
+func measured() []reading {
+	random := rand.New(rand.NewPCG(1, 2))
 	values := make([]reading, 1<<16)
 	for i := range values {
-		values[i] = reading{Device: "pump-1", Value: float64(i % 64), At: int64(i) / 1024}
+		values[i] = reading{Device: fmt.Sprintf("device-%02d", i%64), Value: 60 * random.Float64(), At: int64(i) / 1024}
 	}
+	return values
+}
+
+func hot(r reading) bool { return r.Value > 30 }
+
+func means(in operator.Stream[reading]) operator.Stream[operator.Windowed[float64]] {
+	return operator.Window(in, operator.Tumbling(10*time.Second), operator.Mean(value))
+}
+
+func run[T any](b *testing.B, chain func(operator.Stream[reading]) operator.Stream[T]) {
+	values := measured()
 	for b.Loop() {
 		timed := operator.EventTime(operator.FromSlice(values), at, operator.Disorder{})
-		hot := operator.Filter(timed, func(r reading) bool { return r.Value > 30 })
-		means := operator.Window(hot, operator.Tumbling(10*time.Second), operator.Mean(value))
-		err := operator.Run(b.Context(), nil, operator.Each(means, func(context.Context, operator.Windowed[float64], int64) error { return nil }))
+		err := operator.Run(b.Context(), nil, operator.Each(chain(operator.Filter(timed, hot)), func(context.Context, T, int64) error { return nil }))
 		if err != nil {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/value")
+	perValue(b, len(values))
+}
+
+func perValue(b *testing.B, values int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(values), "ns/value")
 	b.ReportAllocs()
 }
 
+// BenchmarkWindow passes values through a filter, a window and an aggregate.
+func BenchmarkWindow(b *testing.B) { run(b, means) }
+
+// BenchmarkGroups does so for each device.
+func BenchmarkGroups(b *testing.B) {
+	run(b, func(in operator.Stream[reading]) operator.Stream[operator.Keyed[string, operator.Windowed[float64]]] {
+		return operator.GroupBy(in, device, means, operator.Groups{})
+	})
+}
+
+// BenchmarkLoop is BenchmarkWindow by hand.
 func BenchmarkLoop(b *testing.B) {
-	values := make([]reading, 1<<16)
-	for i := range values {
-		values[i] = reading{Device: "pump-1", Value: float64(i % 64), At: int64(i) / 1024}
-	}
+	values := measured()
 	sunk := 0.0
 	for b.Loop() {
 		const size = 10 * int64(time.Second)
@@ -51,5 +75,5 @@ func BenchmarkLoop(b *testing.B) {
 		}
 		sunk += sum / float64(n)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(values)), "ns/value")
+	perValue(b, len(values))
 }

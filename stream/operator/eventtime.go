@@ -37,23 +37,32 @@ func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
 		if d.Idle > 0 {
 			active = line.idleAfter(s.run, d.Idle)
 		}
-		ended := false
-		in.connect(s, output[T]{
-			next: func(v T, _ int64) {
+		arrive := func(t int64) {
+			if t > latest {
+				latest = t
+				c.touch()
+				line.advance(t - bound)
+			}
+		}
+		receive := func(v T, _ int64) {
+			t := at(v)
+			arrive(t)
+			next(v, t)
+		}
+		if at == nil || d.Idle > 0 {
+			receive = func(v T, _ int64) {
 				t := run.given
 				if at != nil {
 					t = at(v)
 				}
-				if t > latest {
-					latest = t
-					c.touch()
-					line.advance(t - bound)
-				}
-				if d.Idle > 0 {
-					active()
-				}
+				arrive(t)
+				active()
 				next(v, t)
-			},
+			}
+		}
+		ended := false
+		in.connect(s, output[T]{
+			next: receive,
 			end: func() {
 				if !ended {
 					ended, line.idle = true, false

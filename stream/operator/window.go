@@ -40,7 +40,8 @@ type timed[T, A, R any] struct {
 	cell  *cell
 	open  []*span[A] // sorted by Start
 	free  []*span[A]
-	last  *span[A] // that the next value probably belongs to, and no other; nil if there is none
+	last  *span[A] // the only window that a value between its bounds belongs to; &none if there is none
+	none  span[A]
 }
 
 func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *scope, to output[Windowed[R]]) clock {
@@ -50,15 +51,13 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 	o.timer.fire = o.fire
 	restored := false
 	o.cell, restored = newCell(s, "window", &o.open, func() ([]*span[A], bool) { return o.open, len(o.open) > 0 })
+	o.last = &o.none
 	add := a.Add
 	o.clock = in.connect(s, output[T]{
 		next: func(v T, at int64) {
-			if l := o.last; l != nil && at >= l.Start && at < l.End && l.Count < o.maxValues {
+			if l := o.last; at >= l.Start && at < l.End {
 				add(&l.Acc, v)
 				l.Count++
-				if o.kind == bySession {
-					l.End = max(l.End, later(at, o.size))
-				}
 				o.cell.touch()
 				return
 			}
@@ -74,7 +73,7 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 
 // place adds a value to all its windows.
 func (o *timed[T, A, R]) place(v T, at int64) {
-	o.last = nil
+	o.last = &o.none
 	taken := false
 	if o.kind == bySession {
 		taken = o.add(o.session(at), v)
@@ -106,7 +105,7 @@ func (o *timed[T, A, R]) add(s *span[A], v T) bool {
 	switch {
 	case s.Emitted:
 		o.emit(s, true)
-	case o.size == o.step:
+	case o.kind == byTime && o.size == o.step && o.maxValues == math.MaxInt:
 		o.last = s
 	}
 	return true
@@ -183,7 +182,7 @@ func (o *timed[T, A, R]) due(s *span[A]) int64 {
 
 // fire emits the windows that have ended, and removes those that take no late values any more.
 func (o *timed[T, A, R]) fire(now int64) {
-	o.last = nil
+	o.last = &o.none
 	for _, s := range o.open {
 		if s.End <= now && !s.Emitted {
 			o.emit(s, false)
@@ -224,7 +223,7 @@ func (o *timed[T, A, R]) end() {
 		}
 	}
 	o.clock.cancel(&o.timer)
-	o.open, o.last = nil, nil
+	o.open, o.last = nil, &o.none
 	o.cell.touch()
 	o.to.end()
 }
