@@ -196,9 +196,12 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 func (n *Node) buildStreams() error {
 	cfg := n.config()
 
-	// 3. The clients' identities.
+	// 3. The clients' identities, and the functions that were deployed, which have one.
 	var err error
-	if n.identities, err = knownIdentities(cfg.Identities, n.id); err != nil {
+	if n.deployed, err = n.openDeployed(cfg); err != nil {
+		return err
+	}
+	if n.identities, err = n.knownIdentities(cfg); err != nil {
 		return err
 	}
 
@@ -239,7 +242,7 @@ func (n *Node) buildStreams() error {
 
 	// 7. The functions that the node runs: clients like any other. The heavy ones share a pool.
 	if cfg.Heavy() {
-		if n.pool, err = cpu.New(cpu.Config{Tokens: cfg.CPU.Tokens, Queue: cfg.CPU.Queue}); err != nil {
+		if err = n.makePool(cfg); err != nil {
 			return err
 		}
 	}
@@ -251,6 +254,7 @@ func (n *Node) buildStreams() error {
 		}
 		n.functions.list = append(n.functions.list, f)
 	}
+	n.addDeployed(cfg)
 
 	// 8. The links to other nodes, which get what is published on their tags.
 	n.links = &links{}
@@ -265,6 +269,12 @@ func (n *Node) buildStreams() error {
 	}
 	n.links.set(made, n.hop)
 	return nil
+}
+
+// makePool makes the pool of heavy functions.
+func (n *Node) makePool(cfg *config.Config) (err error) {
+	n.pool, err = cpu.New(cpu.Config{Tokens: cfg.CPU.Tokens, Queue: cfg.CPU.Queue})
+	return err
 }
 
 // brokerLimits returns the limits of the broker; the rest of the Config is missing.

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
+	"example.com/ferry/node/deploy"
 	"example.com/ferry/stream/hop"
 )
 
 // knownIdentities returns the set of credentials.
-func knownIdentities(list []config.Identity, local *pki.Identity) (*hop.Identities, error) {
-	all, err := credentials(list, local)
+func (n *Node) knownIdentities(cfg *config.Config) (*hop.Identities, error) {
+	all, err := n.credentials(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (n *Node) prepareIdentities(r *reload) (change, error) {
 	if n.hop == nil {
 		return change{}, nil
 	}
-	next, err := knownIdentities(r.next.Identities, n.id)
+	next, err := n.knownIdentities(r.next)
 	if err != nil {
 		return change{}, fmt.Errorf("identities: %w", err)
 	}
@@ -43,15 +43,22 @@ func (n *Node) prepareIdentities(r *reload) (change, error) {
 	}}, nil
 }
 
-// credentials returns the identities that may connect: those of the configuration, and "local", which has the token of the data
-// directory and every grant.
-func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential, error) {
-	tags, services := []string{"#"}, []string{"*"}
-	all := []hop.Credential{{
+// credentials returns the identities that may connect: those of the configuration; "local", which has the token of the data
+// directory and every grant; and "deployed", with which the functions of ferry deploy connect.
+func (n *Node) credentials(cfg *config.Config) ([]hop.Credential, error) {
+	tags, services := []string{"#"}, []string{"*", deploy.Service}
+	deployed := hop.Identity{Name: "deployed", Publish: tags, Subscribe: tags}
+	if len(cfg.Deploy.Publish) > 0 {
+		deployed.Publish = cfg.Deploy.Publish
+	}
+	if len(cfg.Deploy.Subscribe) > 0 {
+		deployed.Subscribe = cfg.Deploy.Subscribe
+	}
+	all := []hop.Credential{{Identity: deployed, TokenHash: hop.HashToken([]byte(n.deployed.token))}, {
 		Identity:  hop.Identity{Name: "local", Publish: tags, Subscribe: tags, Call: services, Serve: services},
-		TokenHash: hop.HashToken([]byte(local.Token())),
+		TokenHash: hop.HashToken([]byte(n.id.Token())),
 	}}
-	for _, c := range list {
+	for _, c := range cfg.Identities {
 		credential := hop.Credential{Identity: hop.Identity{Name: c.Name}, CommonName: c.CommonName}
 		if allowed(c, config.VerbPublish) {
 			credential.Identity.Publish = c.Publish
@@ -67,6 +74,9 @@ func credentials(list []config.Identity, local *pki.Identity) ([]hop.Credential,
 		}
 		credential.Identity.Forward = slices.Contains(c.Verbs, config.VerbForward)
 		credential.Identity.TrustValidation = slices.Contains(c.Verbs, config.VerbTrustValidation)
+		if slices.Contains(c.Verbs, config.VerbDeploy) {
+			credential.Identity.Call = append(slices.Clip(credential.Identity.Call), deploy.Service)
+		}
 		var err error
 		if credential.TokenHash, err = tokenHash(c); err != nil {
 			return nil, err

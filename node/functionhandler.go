@@ -51,7 +51,7 @@ func (f *function) newBackend(ctx context.Context) (backend, error) {
 			return nil, err // not a backend that is not nil
 		}
 		return p, nil
-	case f.guest != nil:
+	case f.Wasm != "":
 		p, err := f.startGuest(ctx)
 		if err != nil {
 			return nil, err
@@ -76,7 +76,7 @@ func (f *function) handler() ferry.Handler {
 			h = each.New()
 		}
 	}
-	if f.Timeout > 0 && f.guest == nil {
+	if f.Timeout > 0 && f.Wasm == "" {
 		h = &timeoutHandler{f.Timeout, h}
 	}
 	if f.CPU == config.Heavy {

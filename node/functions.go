@@ -14,7 +14,6 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/pipeline"
-	"example.com/ferry/stream/wasm"
 )
 
 // startTimeout bounds how long a function may take to connect and be accepted.
@@ -34,7 +33,7 @@ type function struct {
 	node *Node
 	via  endpoint // where it connects
 
-	guest *guest // of a wasm function
+	version int // of a deployed function; 0 for one of the configuration
 
 	change   sync.Mutex // held while it is started or stopped, which may take startTimeout
 	client   *stream.Client
@@ -43,7 +42,10 @@ type function struct {
 	retired  bool    // a reload has removed it: it does not start again
 	prepared backend // what a reload has started for the next start
 
+	draining sync.WaitGroup // instances of guests that another one has replaced
+
 	mu      sync.Mutex // held for a moment
+	guest   *guest     // of a wasm function
 	running *running
 	err     error // why it ended, unless it was stopped
 }
@@ -184,7 +186,7 @@ func (f *function) open(ctx context.Context) (*running, error) {
 		return nil, err
 	}
 	var err error
-	if f.client, err = f.node.dialTo(ctx, f.via, f.Name); err != nil {
+	if f.client, err = f.dial(ctx); err != nil {
 		return nil, err
 	}
 	if err := f.openPipeline(ctx); err != nil {
@@ -215,6 +217,14 @@ func (f *function) open(ctx context.Context) (*running, error) {
 	return r, err
 }
 
+// dial connects the function. A deployed one has the grants of the identity deployed.
+func (f *function) dial(ctx context.Context) (*stream.Client, error) {
+	if f.version > 0 {
+		return f.node.dialAs(ctx, f.via, f.Name, f.node.deployed.token)
+	}
+	return f.node.dialTo(ctx, f.via, f.Name)
+}
+
 func (f *function) stop() {
 	f.change.Lock()
 	defer f.change.Unlock()
@@ -243,6 +253,7 @@ func (f *function) end() {
 		closeQuietly(f.backend)
 		f.backend = nil
 	}
+	f.draining.Wait()
 	_ = f.set(nil, nil)
 }
 
@@ -262,7 +273,7 @@ func (f *function) state() admin.Function {
 	defer f.mu.Unlock()
 	s := admin.Function{Name: f.Name, Kind: f.kind(), Observe: f.Observe, Where: f.Where, CPU: string(f.CPU)}
 	if f.guest != nil {
-		s.Guest = &admin.Guest{Version: f.guest.version()}
+		s.Guest = &admin.Guest{Number: f.version, Version: f.guest.version()}
 	}
 	if f.CPU == config.Worker {
 		s.Processes = &admin.Processes{Wanted: f.Processes}
@@ -297,8 +308,8 @@ func (r *running) fill(s *admin.Function) {
 		if p.Ready == 0 {
 			s.Error = "no process runs: the next one is being started"
 		}
-	case *wasm.Pool:
-		g := b.Stats()
+	case *guestBackend:
+		g := b.Load().Stats()
 		s.Guest.Instances, s.Guest.Memory, s.Guest.Crashed = g.Instances, g.Memory, g.Crashed
 	}
 }

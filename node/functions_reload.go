@@ -12,9 +12,10 @@ import (
 
 // restaffing is a prepared change of the functions.
 type restaffing struct {
-	list  []*function // the functions after the change
-	stop  []*function // those that end
-	start []*function // those that begin, which are in list
+	list  []*function    // the functions after the change
+	stop  []*function    // those that end
+	start []*function    // those that begin, which are in list
+	swap  [][2]*function // running functions that stay, and those whose guests they take
 }
 
 // prepareFunctions compares the functions with those of the next configuration. It starts the processes of new workers and
@@ -31,7 +32,7 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 	var c restaffing
 	var added, removed, changed []string
 	var errs []error
-	for _, want := range wantedFunctions(r.next) {
+	for _, want := range append(wantedFunctions(r.next), configsOf(r.deployed, n.deployed)...) {
 		old := running[want.Name]
 		delete(running, want.Name)
 		f, err := n.functionOf(want, r)
@@ -39,13 +40,20 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 			errs = append(errs, err)
 			continue
 		}
-		same := old != nil && reflect.DeepEqual(old.Function, want) && old.guest.same(f.guest)
-		if same && old.via == r.near {
+		alike := old != nil && old.alike(f)
+		same := alike && old.moduleOf().same(f.guest)
+		if same && old.via == r.near && old.version == f.version {
 			c.list = append(c.list, old)
 			continue
 		}
 		if err := f.prepare(context.Background()); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", placeOf(want, r), err))
+			continue
+		}
+		if alike && f.guest != nil && old.via == r.near && old.state().Running {
+			c.list = append(c.list, old)
+			c.swap = append(c.swap, [2]*function{old, f})
+			changed = append(changed, want.Name)
 			continue
 		}
 		c.list = append(c.list, f)
@@ -75,6 +83,12 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 // functionOf makes a function that is not prepared. It reads the file of a guest.
 func (n *Node) functionOf(c config.Function, r *reload) (*function, error) {
 	at := placeOf(c, r)
+	version := r.versionOf(c.Name)
+	if c.CPU == config.Heavy && n.pool == nil && version > 0 {
+		if err := n.makePool(r.next); err != nil {
+			return nil, err
+		}
+	}
 	if c.CPU == config.Heavy && n.pool == nil {
 		return nil, fmt.Errorf("%s.cpu: the first heavy function needs a restart: the node makes its pool, and prepares the process for it, when it starts", at)
 	}
@@ -82,7 +96,17 @@ func (n *Node) functionOf(c config.Function, r *reload) (*function, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
+	f.version = version
 	return f, nil
+}
+
+// alike reports whether f and next differ in nothing but their guests.
+func (f *function) alike(next *function) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	mine := f.Function
+	mine.Wasm = next.Wasm
+	return (f.Wasm == "") == (next.Wasm == "") && (f.version == 0) == (next.version == 0) && reflect.DeepEqual(mine, next.Function)
 }
 
 // placeOf returns where the next configuration has a function.
@@ -92,6 +116,9 @@ func placeOf(c config.Function, r *reload) string {
 			return fmt.Sprintf("functions[%d]", i)
 		}
 	}
+	if r.versionOf(c.Name) > 0 {
+		return "deployed function " + c.Name
+	}
 	return "live.functions"
 }
 
@@ -99,6 +126,10 @@ func placeOf(c config.Function, r *reload) string {
 // configuration stop at the same time, and start at the same time, so that a reload waits for the slowest only: at most
 // startTimeout.
 func (c *restaffing) commit(n *Node) {
+	for _, pair := range c.swap {
+		pair[0].replaceGuest(pair[1])
+		pair[1].discard()
+	}
 	each(c.stop, (*function).retire)
 	n.functions.replace(c.list)
 	each(c.start, func(f *function) {
@@ -123,5 +154,8 @@ func each(list []*function, do func(*function)) {
 func (c *restaffing) abort() {
 	for _, f := range c.list {
 		f.discard()
+	}
+	for _, pair := range c.swap {
+		pair[1].discard()
 	}
 }

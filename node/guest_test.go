@@ -21,15 +21,15 @@ const testGuest = "../stream/wasm/testdata/guest.wasm"
 func guestConfig(file string) config.Function {
 	return config.Function{
 		Name: "guest", Wasm: file, Observe: []string{"in/#"}, CPU: config.Heavy, Policy: config.Block,
-		Memory: 1 << 20, Timeout: 100 * time.Millisecond, Concurrency: 2,
+		Memory: 1 << 20, Timeout: 300 * time.Millisecond, Concurrency: 2,
 	}
 }
 
-// collect subscribes and returns the payloads that arrive on a tag.
-func collect(t *testing.T, c *stream.Client, tag string) <-chan string {
+// collect subscribes and returns the payloads that arrive on out/#.
+func collect(t *testing.T, c *stream.Client) <-chan string {
 	t.Helper()
 	got := make(chan string, 100)
-	_, err := c.Start(t.Context(), stream.Function{Observe: []string{tag}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+	_, err := c.Start(t.Context(), stream.Function{Observe: []string{"out/#"}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
 		got <- string(in.Payload)
 		return nil
 	})})
@@ -55,7 +55,7 @@ func expect(t *testing.T, got <-chan string, want string) {
 // TestGuest runs a guest that handles messages, traps and spins. What it does wrong harms no later message.
 func TestGuest(t *testing.T) {
 	n, c, _ := started(t, []config.Function{guestConfig(testGuest)})
-	got := collect(t, c, "out/#")
+	got := collect(t, c)
 	send(t, c, "in/a", `{"do":"c","n":1}`)
 	expect(t, got, `{"do":"c","n":1}`)
 	for _, wrong := range []string{"x", "s"} {
@@ -77,7 +77,7 @@ func TestGuestChanges(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "guest.wasm")
 	replaceGuest(t, file, testGuest)
 	n, c, _ := started(t, []config.Function{guestConfig(file)})
-	got := collect(t, c, "out/#")
+	got := collect(t, c)
 	send(t, c, "in/a", `{"do":"c"}`)
 	expect(t, got, `{"do":"c"}`)
 	first := n.functions.all()[0]

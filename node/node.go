@@ -28,11 +28,12 @@ type Node struct {
 	output     *logOutput // of log; nil if the program brought its own
 	certs      *certs.Store
 	id         *pki.Identity
-	hop        *hop.Broker    // nil, as id, inside and functions, if there are no streams
+	hop        *hop.Broker    // nil, as id, inside, functions and deployed, if there are no streams
 	streams    *storedStreams // nil if the node stores none
 	internal   transport.Listener
 	inside     endpoint // reaches internal, within this process
 	functions  *functions
+	deployed   *deployed
 	links      *links         // nil if there are no streams
 	nodeID     string         // in the paths of forwarded messages
 	pool       *cpu.Pool      // nil if no function is heavy
@@ -165,6 +166,9 @@ func (n *Node) start(s *serving) error {
 	if err := n.functions.startAll(s.ctx); err != nil {
 		return err
 	}
+	if err := n.serveDeployments(s); err != nil {
+		return err
+	}
 	if live := n.config().Live; live.Sensors {
 		n.sensors = n.startSensors(n.near, live.Interval, s.stop)
 	}
@@ -271,10 +275,15 @@ func (n *Node) Close() {
 	n.adminTLS.Close()
 }
 
-// dialTo connects one of the node's own clients.
+// dialTo connects one of the node's own clients, with the grants of the identity local.
 func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
+	return n.dialAs(ctx, to, name, n.id.Token())
+}
+
+// dialAs connects one of the node's own clients with a token.
+func (n *Node) dialAs(ctx context.Context, to endpoint, name, token string) (*stream.Client, error) {
 	log := slog.New(warningsOnly{n.log.With("client", name).Handler()})
-	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(n.id.Token()), Log: log})
+	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(token), Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}

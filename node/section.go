@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/ferry/node/config"
+	"example.com/ferry/node/deploy"
 	"example.com/ferry/proxy"
 )
 
@@ -35,6 +36,7 @@ func (n *Node) sections() []section {
 		fixed("data_dir"), fixed("cpu"), fixed("engine"),
 		{"log", n.prepareLog},
 		{"names", n.prepareNames},
+		{"deploy", n.prepareDeploy},
 		{"identities", n.prepareIdentities},
 		{"limits", n.prepareLimits},
 		{"listeners", n.prepareListeners},
@@ -66,8 +68,9 @@ func needsRestart(field string) error {
 // reload is one application of a configuration.
 type reload struct {
 	last, next *config.Config
-	near       endpoint     // what Node.near will be; set by the section listeners
-	proxy      *proxy.Proxy // what Node.proxy will be; set by the section proxy
+	near       endpoint          // what Node.near will be; set by the section listeners
+	proxy      *proxy.Proxy      // what Node.proxy will be; set by the section proxy
+	deployed   []deploy.Function // what will be deployed
 }
 
 // Refused says that a section cannot apply a configuration, which therefore is not in use.
@@ -93,7 +96,7 @@ func (n *Node) Apply(next *config.Config) error {
 	if err := next.Check(n.extensions.Program()); err != nil {
 		return err
 	}
-	changed, err := n.apply(&reload{last: n.config(), next: next, near: n.nearest(), proxy: n.proxy})
+	changed, err := n.apply(&reload{last: n.config(), next: next, near: n.nearest(), proxy: n.proxy, deployed: n.deployed.list()})
 	n.reloads.count(err, time.Now())
 	if err != nil {
 		return err

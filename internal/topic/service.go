@@ -34,10 +34,20 @@ func CheckServices(pattern string) error {
 	return nil
 }
 
+// Own is what the names of ferry's own services begin with. Only their whole name matches them, no wildcard.
+const Own = "ferry."
+
 // MatchService reports whether one of the patterns matches a service.
 func MatchService(patterns []string, service string) bool {
+	own := strings.HasPrefix(service, Own)
 	for _, p := range patterns {
-		if p == AllServices || p == service {
+		if p == service {
+			return true
+		}
+		if own {
+			continue
+		}
+		if p == AllServices {
 			return true
 		}
 		if below, ok := strings.CutSuffix(p, "*"); ok && len(service) > len(below) && strings.HasPrefix(service, below) {

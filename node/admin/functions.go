@@ -54,10 +54,11 @@ type PipelineStep struct {
 
 // Guest is the module of a wasm function. The numbers count since it was started.
 type Guest struct {
-	Version   string `json:"version"`   // the first digits of the module's SHA-256
-	Instances int    `json:"instances"` // that exist
-	Memory    int64  `json:"memory"`    // bytes of the instances that are idle
-	Crashed   uint64 `json:"crashed"`   // instances that were ended: by a trap, or because a message took too long
+	Number    int    `json:"number,omitempty"` // of a deployed function: its version, from 1
+	Version   string `json:"version"`          // the first digits of the module's SHA-256
+	Instances int    `json:"instances"`        // that exist
+	Memory    int64  `json:"memory"`           // bytes of the instances that are idle
+	Crashed   uint64 `json:"crashed"`          // instances that were ended: by a trap, or because a message took too long
 }
 
 // Processes are those of a worker, since it was started.

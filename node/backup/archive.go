@@ -34,13 +34,29 @@ type File struct {
 	Mode fs.FileMode
 }
 
-// Files are the files of a data directory that an archive may have, and their modes.
+// Files are the files that each data directory has, and their modes.
 var Files = []File{
 	{pki.CAFile, 0o644},
 	{pki.CAKeyFile, 0o600},
 	{pki.ServerFile, 0o644},
 	{pki.ServerKeyFile, 0o600},
 	{pki.TokenFile, 0o600},
+}
+
+// Functions is the directory, in a data directory, of the functions that were deployed.
+const Functions = "functions"
+
+// functionFile matches the files of a deployed function.
+var functionFile = regexp.MustCompile(`^` + Functions + `/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}/(deployment\.json|[0-9]{1,9}\.wasm)$`)
+
+// FileOf returns the file with this name; slashes separate directories. ok is false if an archive has no file of this name.
+func FileOf(name string) (f File, ok bool) {
+	for _, f := range Files {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return File{name, 0o600}, functionFile.MatchString(name)
 }
 
 // The names of entries.

@@ -3,7 +3,7 @@
 // An archive is a tar file. Its entries are, in this order:
 //
 //	manifest.json        Manifest
-//	data/NAME            a file of the data directory; only those of Files
+//	data/NAME            a file of the data directory; only those that FileOf knows
 //	streams/STREAM/0     the parts of a stream, numbered from 0, in the engine's own form
 //	sha256               SHA-256, in hex, of the names and contents of all entries before it
 //

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -58,11 +57,11 @@ func (r *Reader) Files() (map[File][]byte, error) {
 		if !ok {
 			return found, nil
 		}
-		i := slices.IndexFunc(Files, func(f File) bool { return f.Name == name })
-		if i < 0 {
+		f, ok := FileOf(name)
+		if !ok {
 			return nil, fmt.Errorf("backup: %.80q is no file of a data directory", name)
 		}
-		found[Files[i]] = r.next.content
+		found[f] = r.next.content
 		if err := r.advance(); err != nil {
 			return nil, err
 		}

@@ -51,16 +51,18 @@ func (c *Config) check(with Program) invalid.Errors {
 			errs.add(fmt.Sprintf("names[%d]", i), "%q is no host name and no IP address: write it without scheme and port, as edge-1.example.com or 192.0.2.7", name)
 		}
 	}
-	names := map[string]bool{"local": true}
+	names := map[string]bool{"local": true, "deployed": true}
 	for i, id := range c.Identities {
 		at := fmt.Sprintf("identities[%d].", i)
 		if names[id.Name] {
-			errs.add(at+"name", "%q is taken: names are unique, and local is the holder of the token in data_dir", id.Name)
+			errs.add(at+"name", "%q is taken: names are unique, local is the holder of the token in data_dir, and deployed are the functions that ferry deploy brings", id.Name)
 		}
 		names[id.Name] = true
 		id.check(at, &errs)
 	}
 	c.Limits.check(&errs)
+	checkFilters("deploy.publish", c.Deploy.Publish, &errs)
+	checkFilters("deploy.subscribe", c.Deploy.Subscribe, &errs)
 	c.checkStreams(with.engines(), &errs)
 	c.checkForward(with.transports(), &errs)
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
@@ -135,18 +137,15 @@ func (id Identity) check(at string, errs *configErrors) {
 	if id.TokenFile != "" {
 		checkFile(at+"token_file", id.TokenFile, errs)
 	}
-	for list, filters := range map[string][]string{"publish": id.Publish, "subscribe": id.Subscribe} {
-		for i, f := range filters {
-			if err := topic.CheckFilter(f); err != nil {
-				errs.add(fmt.Sprintf("%s%s[%d]", at, list, i), "%v", err)
-			}
-		}
-	}
+	checkFilters(at+"publish", id.Publish, errs)
+	checkFilters(at+"subscribe", id.Subscribe, errs)
 	id.checkVerbs(at, errs)
 	for list, patterns := range map[string][]string{"call": id.Call, "serve": id.Serve} {
 		for i, p := range patterns {
 			if err := topic.CheckServices(p); err != nil {
 				errs.add(fmt.Sprintf("%s%s[%d]", at, list, i), "%v", err)
+			} else if strings.HasPrefix(p, topic.Own) {
+				errs.add(fmt.Sprintf("%s%s[%d]", at, list, i), "%q is a service of the node itself: verbs grant these, such as deploy", p)
 			}
 		}
 	}
@@ -160,6 +159,15 @@ func (id Identity) checkVerbs(at string, errs *configErrors) {
 		errs.add(at+"verbs", "forward without publish: a node that forwards messages publishes them; add publish")
 	case !forward && slices.Contains(id.Verbs, VerbTrustValidation):
 		errs.add(at+"verbs", "trust_validation without forward: only the validation of another node can be trusted; add forward")
+	}
+}
+
+// checkFilters checks a list of filters.
+func checkFilters(at string, filters []string, errs *configErrors) {
+	for i, f := range filters {
+		if err := topic.CheckFilter(f); err != nil {
+			errs.add(fmt.Sprintf("%s[%d]", at, i), "%v", err)
+		}
 	}
 }
 

@@ -46,6 +46,9 @@ type Config struct {
 	// Functions run in the node: they observe tags and publish on others.
 	Functions []Function `yaml:"functions,omitempty"`
 
+	// Deploy bounds the functions that are deployed on the running node, by ferry deploy.
+	Deploy Deploy `yaml:"deploy,omitempty"`
+
 	// CPU is the pool that heavy functions share.
 	CPU CPU `yaml:"cpu,omitempty"`
 
@@ -151,9 +154,9 @@ type Identity struct {
 	// Serve are the services whose calls it may serve for other clients of the node: greeter.Greeter, greeter.* or "*".
 	Serve []string `yaml:"serve,omitempty"`
 
-	// Verbs restrict it to publish, subscribe, call or serve. Empty means these four. Two more are for other nodes and must be
-	// named: forward permits messages that the node got from its own clients and from further nodes, and trust_validation accepts
-	// that it has validated them.
+	// Verbs restrict it to publish, subscribe, call or serve. Empty means these four. Three more must be named. forward, for another
+	// node, permits messages that this node got from its own clients and from further nodes, and trust_validation accepts that it
+	// has validated them. deploy, for a client, permits deploying functions: it runs its own programs in the node.
 	Verbs []Verb `yaml:"verbs,omitempty"`
 }
 
@@ -166,6 +169,7 @@ const (
 	VerbSubscribe Verb = "subscribe"
 	VerbCall      Verb = "call"
 	VerbServe     Verb = "serve"
+	VerbDeploy    Verb = "deploy"
 
 	VerbForward         Verb = "forward"
 	VerbTrustValidation Verb = "trust_validation"
@@ -224,6 +228,21 @@ type Limits struct {
 	// DrainTimeout bounds how long a stopping node finishes its work: queues empty, requests get their responses. Connections
 	// that are left then are closed.
 	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
+}
+
+// Deploy bounds the functions that are deployed on the running node.
+type Deploy struct {
+	// Functions bounds their number. Zero means 16; -1 means that none may be deployed.
+	Functions int `yaml:"functions,omitempty" schema:"min=-1"`
+
+	// Bytes bounds the modules in the data directory: of all functions, up to five versions of each.
+	Bytes Size `yaml:"bytes,omitempty"`
+
+	// Publish are the tags that they may publish on; + and # are wildcards. Empty means all.
+	Publish []string `yaml:"publish,omitempty"`
+
+	// Subscribe are the tags that they may observe; + and # are wildcards. Empty means all.
+	Subscribe []string `yaml:"subscribe,omitempty"`
 }
 
 // Live turns on the sensors and functions of ferry itself.

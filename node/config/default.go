@@ -36,9 +36,10 @@ func defaults() *Config {
 			WriteTimeout:     30 * time.Second,
 			DrainTimeout:     10 * time.Second,
 		},
-		Live: Live{Interval: 100 * time.Millisecond},
-		CPU:  CPU{KernelSlices: true, Queue: 1024},
-		Log:  Log{Level: LevelInfo, Format: LogText},
+		Deploy: Deploy{Functions: 16, Bytes: 256 << 20},
+		Live:   Live{Interval: 100 * time.Millisecond},
+		CPU:    CPU{KernelSlices: true, Queue: 1024},
+		Log:    Log{Level: LevelInfo, Format: LogText},
 	}
 }
 
@@ -51,7 +52,7 @@ func (c *Config) complete() {
 	}
 	c.completeStreams()
 	for i := range c.Functions {
-		c.Functions[i].complete()
+		c.Functions[i].Complete()
 	}
 	if c.Admin.Address == "off" {
 		c.Admin.Address = ""

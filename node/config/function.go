@@ -131,8 +131,8 @@ const (
 	wasmConcurrency  = 4  // each has its memory
 )
 
-// complete sets the defaults of f.
-func (f *Function) complete() {
+// Complete sets the defaults of f, as loading a configuration does.
+func (f *Function) Complete() {
 	if f.Policy == "" {
 		f.Policy = Block
 	}

@@ -307,19 +307,51 @@ func (p *Pool) Stats() Stats {
 	return s
 }
 
+// Drain refuses new calls, with ErrClosed itself as their error, waits until those in progress have returned, and closes the Pool.
+// When ctx ends it ends them.
+func (p *Pool) Drain(ctx context.Context) error {
+	p.mu.Lock()
+	p.refuse()
+	p.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.endCalls()
+	})
+	defer stop()
+	return p.free()
+}
+
 // Close ends the calls that run, and waits until they have returned. A call that waits in its Sender returns when that does.
 func (p *Pool) Close() error {
 	p.mu.Lock()
+	p.refuse()
+	p.endCalls()
+	p.mu.Unlock()
+	return p.free()
+}
+
+// refuse refuses new calls, and those that wait. p.mu is held.
+func (p *Pool) refuse() {
 	p.closed = true
 	for _, turn := range p.waiting {
 		turn <- nil
 	}
 	p.waiting = nil
+}
+
+// endCalls ends the calls that run. p.mu is held.
+func (p *Pool) endCalls() {
 	for _, i := range slices.Concat(p.all, p.starting) {
 		if i.busy {
 			i.stop(endedByClose)
 		}
 	}
+}
+
+// free waits until nothing runs, and releases the memory.
+func (p *Pool) free() error {
+	p.mu.Lock()
 	for p.making > 0 || len(p.idle) < len(p.all) {
 		p.drained.Wait()
 	}

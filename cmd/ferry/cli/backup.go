@@ -22,7 +22,7 @@ type backupCmd struct {
 
 // Help returns the part of ferry backup --help that is not in the grammar.
 func (*backupCmd) Help() string {
-	return `The archive has the streams of the embedded engine with their durables, and the files of the data directory: the CA with its key, the node's certificate with its key, and the token. Its mode is 0600. Keep it as secret as the data directory.
+	return `The archive has the streams of the embedded engine with their durables, the deployed functions, and the files of the data directory: the CA with its key, the node's certificate with its key, and the token. Its mode is 0600. Keep it as secret as the data directory.
 
 The node goes on working. Each stream is saved as it is at one moment. ferry backup runs where the node runs, as the node's user: the streams come from the admin server, the files from the data directory.
 
@@ -75,6 +75,9 @@ func (c *backupCmd) write(to io.Writer, from *backup.Reader) error {
 			return err
 		}
 	}
+	if err := c.writeFunctions(w); err != nil {
+		return err
+	}
 	for {
 		name, read, err := from.NextStream()
 		if errors.Is(err, io.EOF) {
@@ -101,6 +104,35 @@ func (c *backupCmd) write(to io.Writer, from *backup.Reader) error {
 			return err
 		}
 	}
+}
+
+// writeFunctions adds the deployed functions. One that is removed in the meantime is left out.
+func (c *backupCmd) writeFunctions(w *backup.Writer) error {
+	root := filepath.Join(c.DataDir, backup.Functions)
+	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(c.DataDir, path)
+		if err != nil {
+			return err
+		}
+		f, ok := backup.FileOf(filepath.ToSlash(name))
+		if !ok {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return w.File(f, content)
+	})
 }
 
 // writeNewFile writes a file with mode 0600, which has its name only when it is complete and on the disk. It returns the size.
@@ -208,7 +240,10 @@ func (c *restoreCmd) restore(ctx context.Context, e *env, from io.Reader, dir st
 		return err
 	}
 	for f, content := range files {
-		path := filepath.Join(dir, f.Name)
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
 		if err := errors.Join(os.WriteFile(path, content, f.Mode), os.Chmod(path, f.Mode)); err != nil {
 			return err
 		}

@@ -31,6 +31,7 @@ type grammar struct {
 	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
 	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
 	Stream     streamCmd     `cmd:"" group:"stream" help:"Show and change the stored streams."`
+	Deploy     deployCmd     `cmd:"" group:"stream" help:"Put a function on a running node."`
 	Call       callCmd       `cmd:"" group:"rpc" help:"Call a method of a service."`
 	Load       loadCmd       `cmd:"" group:"rpc" help:"Generate load, and measure how long requests take."`
 	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`

@@ -188,6 +188,7 @@ func TestBackupAndRestore(t *testing.T) {
 	n := runStored(t, storedYAML)
 	n.run(t, n.client, `{"order":1}`+"\n"+`{"order":2}`, "pub", "--ack", "orders/a")
 	ordersOf(t, n.run(t, n.client, "", "sub", "--durable", "billing", "--from", "first", "--count", "1", "orders/#"))
+	n.run(t, n.client, "", "deploy", "guest", "../../../stream/wasm/testdata/guest.wasm", "--observe", "in/#")
 	dir := t.TempDir()
 	archive := filepath.Join(dir, "ferry.tar")
 	n.run(t, n.admin, "", "backup", archive)
@@ -236,6 +237,9 @@ func TestBackupAndRestore(t *testing.T) {
 	if orders, _ := ordersOf(t, n.run(t, n.client, "", "sub", "--durable", "billing", "--count", "1", "orders/#")); len(orders) != 1 || orders[0] != 2 {
 		t.Errorf("the durable goes on with %v, want 2", orders)
 	}
+	if got := n.run(t, n.client, "", "deploy", "--list", "-o", "json"); !strings.Contains(got, `{"name":"guest","current":1,"versions":[`) {
+		t.Errorf("after the restoration these functions are deployed: %s", got)
+	}
 	interruptAndWait(t, n.runningNode)
 }
 
@@ -250,6 +254,11 @@ func TestStoredStreamsRefused(t *testing.T) {
 		args       []string
 	}{
 		{"no such stream", "no such stream: none", statusFailed, append([]string{"stream", "info", "none"}, n.admin...)},
+		{"nothing to deploy", "nothing to do: give NAME and FILE", statusUsage, append([]string{"deploy"}, n.client...)},
+		{"a function without a module", "no FILE", statusUsage, append([]string{"deploy", "a"}, n.client...)},
+		{"deploy and list", "NAME and --list: give one of them", statusUsage, append([]string{"deploy", "a", "b", "--list"}, n.client...)},
+		{"a new function that observes nothing", "say which tags it observes", statusFailed, append([]string{"deploy", "a", "../../../stream/wasm/testdata/guest.wasm"}, n.client...)},
+		{"a function that is not deployed", "no such function is deployed: none", statusFailed, append([]string{"deploy", "--rollback", "none"}, n.client...)},
 		{"a purge without the token", "name the file with its token with --admin-token-file", statusFailed, []string{"stream", "purge", "orders", "-a", n.admin[1], "--data-dir", none}},
 		{"a backup without the token", "name the file with its token with --admin-token-file", statusFailed, []string{"backup", filepath.Join(none, "a.tar"), "-a", n.admin[1], "--data-dir", none}},
 		{"bad filter", `--tags: filter "a/#/b"`, statusUsage, append([]string{"stream", "purge", "orders", "--tags", "a/#/b"}, n.admin...)},

@@ -85,7 +85,7 @@ export class Functions {
     const ended = p?.restarts || p?.died ? `, ${show(p.restarts, 'count')} restarted, ${show(p.died, 'count')} messages lost` : '';
     write('.processes', p && f.running ? `${p.ready} of ${p.wanted} running${ended}` : '');
     const g = f.guest;
-    write('.version', g ? g.version : '');
+    write('.version', g ? (g.number ? `${g.number} (${g.version})` : g.version) : '');
     const crashed = g?.crashed ? `, ${show(g.crashed, 'count')} crashed` : '';
     write('.instances', g && f.running ? `${g.instances} with ${show(g.memory, 'bytes')}${crashed}` : '');
   }

@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|top|schema|backup|restore|pub|sub|stream|call|load|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|top|schema|backup|restore|pub|sub|stream|deploy|call|load|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check top schema backup restore pub sub stream call load get set convert completion version' ;;
+	'') flags='--help --version' words='run check top schema backup restore pub sub stream deploy call load get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -151,6 +151,26 @@ _ferry() {
 		--output|-o) flags= words='text json' ;;
 		--sequence) flags= words='' ;;
 		esac ;;
+		esac ;;
+	deploy)
+		flags='--help --quiet --addr --ca --token-file --data-dir --observe --where --group --durable --from --cpu --timeout --memory --concurrency --list --rollback --remove --output'
+		case $prev in
+		--addr|-a) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--token-file) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--observe) flags= words='' ;;
+		--where) flags= words='' ;;
+		--group) flags= words='' ;;
+		--durable) flags= words='' ;;
+		--from) flags= words='' ;;
+		--cpu) flags= words='heavy light' ;;
+		--timeout) flags= words='' ;;
+		--memory) flags= words='' ;;
+		--concurrency) flags= words='' ;;
+		--rollback) flags= words='' ;;
+		--remove) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
 		esac ;;
 	call)
 		flags='--help --quiet --ca --data-dir --cert --key --token-file --protocol --content --compression --metadata --timeout --output'

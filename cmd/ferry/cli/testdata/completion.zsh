@@ -11,6 +11,7 @@ _ferry() {
 		'pub:Publish the messages on standard input.'
 		'sub:Print messages as they arrive.'
 		'stream:Show and change the stored streams.'
+		'deploy:Put a function on a running node.'
 		'call:Call a method of a service.'
 		'load:Generate load, and measure how long requests take.'
 		'get:Print one field of a message.'
@@ -202,6 +203,30 @@ _ferry() {
 			':name:_files'
 		;;
 		esac
+		;;
+	deploy)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --addr)'{-a,--addr=}'[The node, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT or grpc,//HOST,PORT. The default is quic,//127.0.0.1,4190.]:ADDR:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--observe=''[Tags whose messages it gets; + and # are wildcards. May be given more than once. Needed for a new function; a further version keeps what it has, with all flags below, unless this flag is given.]:TAG:_files' \
+			'--where=''[Only messages for which this predicate holds.]:PRED:_files' \
+			'--group=''[A consumer group, one of its members gets each message.]:NAME:_files' \
+			'--durable=''[Consume a stream under this name, each message until it is handled without an error.]:NAME:_files' \
+			'--from=''[Where a new durable begins, first, new, a sequence number or a time.]:PLACE:_files' \
+			'--cpu=''[heavy, on a token of the node’s pool, or light. The default is heavy.]:CLASS:(heavy light)' \
+			'--timeout=''[How long a message may take. The default is 1s.]:TIME:_files' \
+			'--memory=''[The memory of one instance. The default is 16MiB.]:SIZE:_files' \
+			'--concurrency=''[How many messages it handles at once, each in an instance of its own. The default is 4.]:N:_files' \
+			'--list''[List what is deployed.]' \
+			'--rollback=''[Put the version before the one in use in its place.]:NAME:_files' \
+			'--remove=''[Stop a function and remove all its versions.]:NAME:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':name:_files' \
+			':file:_files'
 		;;
 	call)
 		_arguments -s \
