@@ -15,7 +15,7 @@ import (
 )
 
 // MaxFile bounds a configuration file, in bytes.
-const MaxFile = 1 << 20
+const MaxFile = 16 << 20
 
 // Program is the set of names that a configuration of this program may use.
 type Program struct {
