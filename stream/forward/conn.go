@@ -142,9 +142,15 @@ func (c *conn) handleResult(v native.ResultFrame) {
 	case native.CodeForbidden, native.CodeBadRequest:
 		t.state, t.retryAt = refused, time.Now().Add(refusedFor)
 	default:
-		t.state, t.retryAt = delayed, time.Now().Add(time.Second)
-		if v.Code == native.CodeLimit && c.peer.Version() < native.ForwardVersion {
+		t.state, t.retryAt = delayed, time.Now().Add(delayedFor)
+		time.AfterFunc(delayedFor, func() { signal(l.wake) })
+		if v.Code != native.CodeLimit {
+			break
+		}
+		if c.peer.Version() < native.ForwardVersion {
 			go c.leave() // an earlier version takes no UNTAG: a new connection has no tags
+		} else {
+			c.forget() // the other node has fewer places than the link uses
 		}
 	}
 	why := &native.Error{Code: v.Code, Reason: v.Reason}

@@ -172,6 +172,7 @@ func (d *drainer) write(h *held) bool {
 		}
 		front, frames := h.front()
 		r := *front
+		frames = leading(frames, l.recordSize)
 		l.unlock()
 		r.bytes, r.count = len(frames), peer.Count(frames)
 		d.buf = appendRecord(d.buf[:0], r.path, r.count, frames)
@@ -188,11 +189,22 @@ func (d *drainer) write(h *held) bool {
 			l.drop(dropFull, r.count)
 		case err != nil:
 			l.drop(dropDisk, r.count)
+		default:
+			l.stats.Spooled += uint64(r.count)
 		}
 		h.cut(r.bytes, r.count)
 		l.unlock()
 		l.note(err)
 	}
+}
+
+// leading returns the leading frames that have at most limit bytes, but at least one.
+func leading(frames []byte, limit int) []byte {
+	n := native.Size(frames)
+	for n < len(frames) && n+native.Size(frames[n:]) <= limit {
+		n += native.Size(frames[n:])
+	}
+	return frames[:n]
 }
 
 // drain sends records of the spool over c. Behind the last one the link goes on without the spool.
@@ -261,7 +273,7 @@ func (d *drainer) leaveSpool(c *conn) bool {
 	if l.conn != c || c.draining || l.closed || l.sent.bytes() > 0 && l.sentOver != c {
 		return false
 	}
-	l.spooling = false
+	l.spooling, l.spoolErr = false, nil
 	return l.waiting.bytes() > 0
 }
 

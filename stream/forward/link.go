@@ -29,14 +29,15 @@ import (
 //	Forward ──► sent (a copy of what is on its way) ──► confirmed
 //	   └──────► waiting ──► sent, or the spool
 type Link struct {
-	cfg    Config
-	spool  *spool.Spool
-	own    native.Path
-	ctx    context.Context // ends when Close is called
-	cancel context.CancelFunc
-	wake   chan struct{} // of capacity 1: run has something to do
-	asked  chan struct{} // of capacity 1: confirm has something to do
-	ended  sync.WaitGroup
+	cfg        Config
+	spool      *spool.Spool
+	recordSize int // bytes of frames from which on a record of the spool gets no more
+	own        native.Path
+	ctx        context.Context // ends when Close is called
+	cancel     context.CancelFunc
+	wake       chan struct{} // of capacity 1: run has something to do
+	asked      chan struct{} // of capacity 1: confirm has something to do
+	ended      sync.WaitGroup
 
 	mu       sync.Mutex
 	conn     *conn           // nil while the link is down
@@ -103,7 +104,7 @@ func New(cfg Config) (*Link, error) {
 		return nil, fmt.Errorf("forward: link %q: %w", cfg.Name, err)
 	}
 	l := &Link{
-		cfg: cfg, spool: s, own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), asked: make(chan struct{}, 1),
+		cfg: cfg, spool: s, recordSize: int(min(maxRun, s.Stats().MaxBytes/16)), own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), asked: make(chan struct{}, 1),
 		tags: map[string]*Tag{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
 		target: Target{cfg.Tags, cfg.Dialer, cfg.Addr, cfg.Token},
 		stats:  Stats{Name: cfg.Name, Dropped: map[string]uint64{}},

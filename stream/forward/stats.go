@@ -11,7 +11,7 @@ import (
 const (
 	dropTooLong = "too_long" // the other node takes no frame of this length
 	dropFull    = "full"     // the spool, or its disk, is full
-	dropDisk    = "disk"     // the spool could not be written
+	dropDisk    = "disk"     // the spool could not be written, or is smaller than the message
 	dropHops    = "hops"     // the message has passed as many nodes as a path may have
 	dropClosed  = "closed"   // the link was closed before
 )
@@ -30,13 +30,13 @@ type Stats struct {
 	Returned  uint64            // messages that have come from the other node, or through it
 	Dropped   map[string]uint64 // messages that were not forwarded, by reason
 
-	Tags          int    // that the other node was asked for
-	Unconfirmed   int    // messages on their way
-	Waiting       int    // messages that wait in memory
-	WaitingBytes  int    // of both
-	Spooling      bool   // new messages go to the spool
-	SpoolErr      error  // why the last write to the spool failed; nil if it did not
-	SpoolMessages uint64 // messages that were written to the spool since the start
+	Tags         int    // that the other node was asked for
+	Unconfirmed  int    // messages on their way
+	Waiting      int    // messages that wait in memory
+	WaitingBytes int    // of both
+	Spooling     bool   // new messages go to the spool
+	SpoolErr     error  // why the last write to the spool failed; nil if it did not
+	Spooled      uint64 // messages that were written to the spool since the start
 
 	Spool spool.Stats // its Messages are records, each with a run of messages of one tag
 }

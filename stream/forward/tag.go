@@ -37,6 +37,9 @@ const (
 // refusedFor is the time after which a refused tag is requested again.
 const refusedFor = 5 * time.Second
 
+// delayedFor is the time after which a tag for which the other node had no room is requested again.
+const delayedFor = 50 * time.Millisecond
+
 // tagOf returns the tag with a name. The caller holds the lock.
 func (l *Link) tagOf(name string) *Tag {
 	if t := l.tags[name]; t != nil {
@@ -156,7 +159,7 @@ func (c *conn) forget() bool {
 	l := c.link
 	var list []*Tag
 	for _, t := range l.tags {
-		if t.state != requested {
+		if t.state != requested && t.state != delayed {
 			list = append(list, t)
 		}
 	}

@@ -25,17 +25,27 @@ data_dir: %s
 `
 
 // startFerry starts the shipped binary.
-func startFerry(s Setup, addr, admin string) (*child.Process, error) {
+// forwardTo is the address of the node that gets its messages; empty if there is none.
+func startFerry(s Setup, addr, admin, forwardTo string) (*child.Process, error) {
 	scheme := strings.TrimPrefix(string(s.System), "ferry ")
 	validate := s.Validate
 	if validate == "" {
 		validate = "full"
 	}
+	text := fmt.Sprintf(config, scheme, addr, validate, s.NodeNS != "" && s.System == FerryTCP, admin, filepath.Join(s.Dir, "data"))
+	if forwardTo != "" {
+		text += forwarding(s, scheme, forwardTo)
+	}
+	return runFerry(s, text)
+}
+
+// runFerry starts the binary with a configuration.
+func runFerry(s Setup, text string) (*child.Process, error) {
 	file, err := os.CreateTemp(s.Dir, "node-*.yaml")
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(file, config, scheme, addr, validate, s.NodeNS != "" && s.System == FerryTCP, admin, filepath.Join(s.Dir, "data"))
+	_, err = file.WriteString(text)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
@@ -70,7 +80,10 @@ func (m *meter) read() (float64, error) {
 }
 
 // allocated asks a ferry node how many bytes it has allocated so far.
-func allocated(admin string) (uint64, error) {
+func allocated(admin string) (uint64, error) { return metric(admin, "go_memstats_alloc_bytes_total") }
+
+// metric reads a metric without labels of a ferry node.
+func metric(admin, name string) (uint64, error) {
 	req, err := http.NewRequest(http.MethodGet, "http://"+admin+"/metrics", nil)
 	if err != nil {
 		return 0, err
@@ -82,10 +95,10 @@ func allocated(admin string) (uint64, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if v, ok := strings.CutPrefix(lines.Text(), "go_memstats_alloc_bytes_total "); ok {
+		if v, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
 			f, err := strconv.ParseFloat(v, 64)
 			return uint64(f), err
 		}
 	}
-	return 0, fmt.Errorf("pubsub: %s has no go_memstats_alloc_bytes_total", resp.Request.URL)
+	return 0, fmt.Errorf("pubsub: %s has no %s", resp.Request.URL, name)
 }

@@ -18,6 +18,7 @@ type Setup struct {
 	Validate string // validation setting of a ferry node's listener; empty means full, the default
 	Size     int    // bytes of a message
 	Tags     int    // 0 means 1; at most 10
+	Cascade  bool   // a ferry node forwards the messages to a second one, where the function is
 
 	// Host is the node's address in NodeNS; empty means loopback. Empty namespaces mean this one.
 	Host                         string
@@ -29,6 +30,8 @@ type Run struct {
 	setup                  Setup
 	meter                  *meter // of a ferry node in this namespace
 	node, source, function *child.Process
+	second                 *child.Process // the node behind node, with Setup.Cascade
+	secondAdmin            string
 }
 
 // port is the node's port in a network namespace of its own.
@@ -50,15 +53,25 @@ func (c *Run) start() error {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return err
 	}
-	addr, err := c.startNode(data)
+	last := ""
+	if s.Cascade {
+		var err error
+		if last, err = c.startSecond(); err != nil {
+			return err
+		}
+	}
+	addr, err := c.startNode(data, last)
 	if err != nil {
 		return err
 	}
 	end := spec{Role: function, System: s.System, Addr: addr, Dir: data, Size: s.Size, Tags: s.Tags}
+	if s.Cascade {
+		end.Addr, end.Dir = last, secondData(s.Dir)
+	}
 	if c.function, err = startEnd(s.FunctionNS, end, new(reply)); err != nil {
 		return err
 	}
-	end.Role = source
+	end.Role, end.Addr, end.Dir = source, addr, data
 	c.source, err = startEnd(s.SourceNS, end, new(reply))
 	return err
 }
@@ -68,7 +81,7 @@ func startEnd(ns string, s spec, ready *reply) (*child.Process, error) {
 	return child.RoleIn(ns, s.Role, specVariable, s, ready, 2*patience)
 }
 
-func (c *Run) startNode(data string) (addr string, err error) {
+func (c *Run) startNode(data, forwardTo string) (addr string, err error) {
 	s := c.setup
 	addr = s.Host + ":" + port
 	if s.Host == "" {
@@ -82,7 +95,7 @@ func (c *Run) startNode(data string) (addr string, err error) {
 		return first.Addr, err
 	}
 	if s.NodeNS != "" { // its admin server cannot be reached from here: clients retry until the node accepts
-		c.node, err = startFerry(s, addr, "off")
+		c.node, err = startFerry(s, addr, "off", "")
 		return addr, err
 	}
 	admin, err := ferrynode.FreeAddr()
@@ -90,7 +103,7 @@ func (c *Run) startNode(data string) (addr string, err error) {
 		return "", err
 	}
 	c.meter = &meter{admin: admin}
-	if c.node, err = startFerry(s, addr, admin); err != nil {
+	if c.node, err = startFerry(s, addr, admin, forwardTo); err != nil {
 		return "", err
 	}
 	return addr, ferrynode.WaitReady(admin)
@@ -99,7 +112,7 @@ func (c *Run) startNode(data string) (addr string, err error) {
 // explain ends the processes and adds their output to err.
 func (c *Run) explain(err error) error {
 	var said strings.Builder
-	for _, p := range []*child.Process{c.source, c.function, c.node} {
+	for _, p := range []*child.Process{c.source, c.function, c.node, c.second} {
 		if text := p.End(); text != "" {
 			fmt.Fprintf(&said, "\n%s said:\n%s", p.Name, text)
 		}
@@ -109,7 +122,7 @@ func (c *Run) explain(err error) error {
 
 // Close ends the processes.
 func (c *Run) Close() {
-	for _, p := range []*child.Process{c.source, c.function, c.node} {
+	for _, p := range []*child.Process{c.source, c.function, c.node, c.second} {
 		p.End()
 	}
 }
