@@ -15,6 +15,7 @@ type Credential struct {
 	Identity   Identity
 	TokenHash  []byte // SHA-256 of the token; nil if the client has no token
 	CommonName string // common name of a certificate that the listener has verified; "" if the client has none
+	Open       bool   // a listener may give the identity to clients without a credential: see LocalConfig.Anonymous
 }
 
 // proof is what a client proved its identity by. The zero value is the proof of an Identity that did not come from an
@@ -22,6 +23,7 @@ type Credential struct {
 type proof struct {
 	tokenHash  string // SHA-256 of the client's token; "" if it has proved itself by a certificate
 	commonName string
+	anonymous  bool // the listener has given it the identity
 }
 
 // HashToken returns the TokenHash of a token.
@@ -36,7 +38,7 @@ type Identities struct{ known []Credential }
 // NewIdentities returns the set of these clients. It refuses a client without a credential, and two with the same one.
 func NewIdentities(clients []Credential) (*Identities, error) {
 	for i, c := range clients {
-		if len(c.TokenHash) == 0 && c.CommonName == "" {
+		if len(c.TokenHash) == 0 && c.CommonName == "" && !c.Open {
 			return nil, fmt.Errorf("hop: identity %q has neither token nor certificate", c.Identity.Name)
 		}
 		for _, d := range clients[:i] {
@@ -82,6 +84,8 @@ func (i *Identities) again(before *Identity) *Identity {
 		c = i.byToken([]byte(p.tokenHash))
 	case p.commonName != "":
 		c = i.byCommonName(p.commonName)
+	case p.anonymous:
+		c = i.open(before.Name)
 	}
 	if c == nil || c.Identity.Name != before.Name {
 		return nil
@@ -104,6 +108,23 @@ func (i *Identities) byToken(hash []byte) (found *Credential) {
 		}
 	}
 	return found
+}
+
+// Anonymous returns the identity of clients without a credential that a listener names, or nil.
+func (i *Identities) Anonymous(name string) *Identity {
+	if c := i.open(name); c != nil {
+		return c.proved(proof{anonymous: true})
+	}
+	return nil
+}
+
+func (i *Identities) open(name string) *Credential {
+	for k := range i.known {
+		if c := &i.known[k]; c.Open && c.Identity.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 func (i *Identities) byCommonName(name string) *Credential {
@@ -141,7 +162,7 @@ func (i *Identities) Differences(before *Identities) (added, removed, changed []
 }
 
 func (c *Credential) equal(o *Credential) bool {
-	return bytes.Equal(c.TokenHash, o.TokenHash) && c.CommonName == o.CommonName &&
+	return bytes.Equal(c.TokenHash, o.TokenHash) && c.CommonName == o.CommonName && c.Open == o.Open &&
 		slices.Equal(c.Identity.Publish, o.Identity.Publish) && slices.Equal(c.Identity.Subscribe, o.Identity.Subscribe) &&
 		slices.Equal(c.Identity.Call, o.Identity.Call) && slices.Equal(c.Identity.Serve, o.Identity.Serve) &&
 		c.Identity.Forward == o.Identity.Forward && c.Identity.TrustValidation == o.Identity.TrustValidation

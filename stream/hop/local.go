@@ -73,6 +73,10 @@ type LocalConfig struct {
 	Token []byte
 	TLS   *tls.ConnectionState
 
+	// Anonymous is the name of the identity of a client that has neither token nor verified certificate; "" refuses such clients.
+	// Its Credential must be Open.
+	Anonymous string
+
 	Handler LocalHandler
 }
 
@@ -95,7 +99,7 @@ func (b *Broker) NewLocalListener(addr net.Addr, v Validation) *Listener {
 func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	b := l.broker
 	cfg := b.cfg.Load()
-	identity, err := cfg.Identify(c.Token, c.TLS)
+	identity, err := b.identifyLocal(cfg, &c)
 	if err != nil {
 		cfg.Log.Warn("identity refused", "addr", c.Addr, "name", c.Name, "err", err)
 		b.countRefusal(native.CodeUnauthenticated)
@@ -120,6 +124,31 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 		return nil, err
 	}
 	return local, nil
+}
+
+// identifyLocal returns the identity of a client.
+func (b *Broker) identifyLocal(cfg *Config, c *LocalConfig) (*Identity, error) {
+	if c.Anonymous != "" && len(c.Token) == 0 && (c.TLS == nil || len(c.TLS.VerifiedChains) == 0) {
+		b.mu.Lock()
+		known := b.identities
+		b.mu.Unlock()
+		if known != nil {
+			if identity := known.Anonymous(c.Anonymous); identity != nil {
+				return identity, nil
+			}
+		}
+	}
+	return cfg.Identify(c.Token, c.TLS)
+}
+
+// Stores reports whether one stream stores all tags of a filter, so that a subscription can read them from it.
+func (b *Broker) Stores(filter string) bool {
+	for _, st := range b.streams.Load().list {
+		if st.covers(filter) {
+			return true
+		}
+	}
+	return false
 }
 
 // ID returns the source of the messages that the client publishes.
