@@ -76,8 +76,8 @@ func behaviour(t *testing.T, n *Node) string {
 	t.Helper()
 	var b strings.Builder
 	for _, l := range n.listeners {
-		fmt.Fprintf(&b, "listener %s", l.transport.Scheme())
-		if l.transport.Scheme() == "tcp" {
+		fmt.Fprintf(&b, "listener %s", l.cfg.Scheme())
+		if l.cfg.Scheme() == "tcp" {
 			fmt.Fprintf(&b, ", drops invalid payloads: %v", validates(t, n, l.bound.Addr()))
 		}
 		fmt.Fprintln(&b)

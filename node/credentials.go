@@ -60,6 +60,7 @@ func (n *Node) credentials(cfg *config.Config) ([]hop.Credential, error) {
 	}}
 	for _, c := range cfg.Identities {
 		credential := hop.Credential{Identity: hop.Identity{Name: c.Name}, CommonName: c.CommonName}
+		credential.Open = c.Token == "" && c.TokenFile == "" && c.CommonName == "" // the anonymous identity of a listener
 		if allowed(c, config.VerbPublish) {
 			credential.Identity.Publish = c.Publish
 		}

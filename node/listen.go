@@ -19,6 +19,7 @@ import (
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream/hop"
+	streamweb "example.com/ferry/stream/web"
 	"example.com/ferry/transport"
 )
 
@@ -34,10 +35,24 @@ type Security struct {
 // listener is a bound address of the configuration.
 type listener struct {
 	cfg       config.Listener
-	transport transport.Transport
-	bound     transport.Listener
-	served    *hop.Listener
+	transport transport.Transport // nil if the clients speak another protocol than the native one
+	bound     bound
+	served    server
 	tls       atomic.Pointer[certs.Server] // what new handshakes use
+}
+
+// bound is a bound address.
+type bound interface {
+	Addr() net.Addr
+	Close() error
+}
+
+// server serves the clients of a listener: a hop.Listener, or one of another protocol.
+type server interface {
+	Serve(ctx context.Context) error
+	Drain(ctx context.Context) error
+	SetValidation(v hop.Validation)
+	CloseCertified(valid func(*tls.ConnectionState) bool)
 }
 
 // endpoint is where the node's own clients connect.
@@ -48,6 +63,9 @@ type endpoint struct {
 
 // newListener binds one listener of the configuration.
 func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, err error) {
+	if c.Edge() {
+		return n.newEdge(c, cfg)
+	}
 	scheme, addr, _ := strings.Cut(c.Address, "://")
 	i := slices.IndexFunc(n.extensions.Transports, func(t Transport) bool { return t.Scheme == scheme })
 	if i < 0 {
@@ -76,10 +94,11 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
 	l.transport = n.extensions.Transports[i].New(s)
-	if l.bound, err = l.transport.Listen(context.Background(), addr); err != nil {
+	inner, err := l.transport.Listen(context.Background(), addr)
+	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	l.served = n.hop.NewListener(l.bound, validate)
+	l.bound, l.served = inner, n.hop.NewListener(inner, validate)
 	return l, nil
 }
 
@@ -125,6 +144,9 @@ func (l *listener) close() {
 
 // near returns where the node's own clients reach l. They cannot verify a certificate that the node has not made.
 func (l *listener) near() (endpoint, bool) {
+	if l.transport == nil {
+		return endpoint{}, false
+	}
 	return endpoint{l.transport, reachable(l.bound.Addr())}, l.cfg.CertFile == ""
 }
 
@@ -271,8 +293,11 @@ func (n *Node) prepareListeners(r *reload) (change, error) {
 // patch prepares the change of a listener whose address stays.
 func (c *relisten) patch(l *listener, next config.Listener, at string) (err error) {
 	was := l.cfg
-	if was == next {
+	if reflect.DeepEqual(was, next) {
 		return nil
+	}
+	if was.Anonymous != next.Anonymous {
+		return needsRestart(at + ".anonymous")
 	}
 	if was.ReceiveWindow != next.ReceiveWindow {
 		return needsRestart(at + ".receive_window")
@@ -317,6 +342,9 @@ func (c *relisten) commit(r *reload) {
 		before := p.listener.cfg
 		p.listener.cfg = p.cfg
 		p.served.SetValidation(p.validate)
+		if s, ok := p.served.(*streamweb.Server); ok {
+			s.SetOrigins(p.cfg.HTTP.Origins)
+		}
 		if p.tls != nil {
 			p.listener.tls.Swap(p.tls).Close()
 		}

@@ -65,7 +65,7 @@ type serving struct {
 }
 
 // serve accepts the clients of a listener. An error ends the node.
-func (s *serving) serve(l *hop.Listener) {
+func (s *serving) serve(l server) {
 	s.group.Go(func() {
 		if err := l.Serve(s.ctx); err != nil {
 			s.stop(err)
@@ -90,7 +90,7 @@ func (n *Node) Addresses() []string {
 	defer n.mu.Unlock()
 	var all []string
 	for _, l := range n.listeners {
-		all = append(all, l.transport.Scheme()+"://"+l.bound.Addr().String())
+		all = append(all, l.cfg.Scheme()+"://"+l.bound.Addr().String())
 	}
 	if n.proxy != nil {
 		all = append(all, n.proxy.Addresses()...)
@@ -208,7 +208,7 @@ func (n *Node) drain() error {
 	}
 	var err error
 	if n.hop != nil {
-		err = n.hop.Shutdown(ctx)
+		err = errors.Join(n.hop.Shutdown(ctx), n.drainEdges(ctx))
 	}
 	n.functions.stopAll()
 	n.closeLinks(ctx, n.links.all())
@@ -263,6 +263,7 @@ func (n *Node) Close() {
 	cancel() // nothing is in flight
 	if n.hop != nil {
 		_ = n.hop.Shutdown(ctx)
+		_ = n.drainEdges(ctx)
 	}
 	n.closeLinks(ctx, n.links.all())
 	_ = n.closeEngine(context.Background())

@@ -36,7 +36,8 @@ func (c *Config) check(with Program) invalid.Errors {
 	seen := map[string]int{}
 	for i, l := range c.Listeners {
 		at := fmt.Sprintf("listeners[%d].", i)
-		l.check(at, with.transports(), &errs)
+		l.check(at, append(with.transports(), edges...), &errs)
+		c.checkEdge(at, l, &errs)
 		if first, ok := seen[l.Address]; ok {
 			errs.add(at+"address", "%q stands in listeners[%d] already", l.Address, first)
 		}
@@ -58,7 +59,7 @@ func (c *Config) check(with Program) invalid.Errors {
 			errs.add(at+"name", "%q is taken: names are unique, local is the holder of the token in data_dir, and deployed are the functions that ferry deploy brings", id.Name)
 		}
 		names[id.Name] = true
-		id.check(at, &errs)
+		id.check(at, c.anonymous(id.Name), &errs)
 	}
 	c.Limits.check(&errs)
 	checkFilters("deploy.publish", c.Deploy.Publish, &errs)
@@ -118,11 +119,14 @@ func addFileError(at string, err error, errs *configErrors) {
 	}
 }
 
-func (id Identity) check(at string, errs *configErrors) {
+// check checks an identity. anonymous says that a listener gives it to clients without a credential.
+func (id Identity) check(at string, anonymous bool, errs *configErrors) {
 	switch {
 	case id.Name == "":
 		errs.add(at+"name", "empty: name the client")
-	case id.Token == "" && id.TokenFile == "" && id.CommonName == "":
+	case anonymous && (id.Token != "" || id.TokenFile != "" || id.CommonName != ""):
+		errs.add(at+"name", "%q is the anonymous identity of a listener, and has a token, a token_file or a common_name: name another one there", id.Name)
+	case id.Token == "" && id.TokenFile == "" && id.CommonName == "" && !anonymous:
 		errs.add(at+"name", "%q has nothing to prove itself by: give it a token, a token_file or a common_name", id.Name)
 	case id.Token != "" && id.TokenFile != "":
 		errs.add(at+"token_file", "beside token: give one of them")

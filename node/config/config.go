@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"time"
 
 	"example.com/ferry/proxy"
@@ -59,14 +60,15 @@ type Config struct {
 // Listener is one address clients connect to.
 type Listener struct {
 	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH,
-	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp.
+	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp. Clients of other protocols connect
+	// to http://HOST:PORT or https://HOST:PORT.
 	Address string `yaml:"address" schema:"required"`
 
 	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off
 	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
-	// CertFile is the PEM certificate of a quic, tls, wss or grpcs listener. Empty means the one the node makes in data_dir. New
+	// CertFile is the PEM certificate of a quic, tls, wss, grpcs or https listener. Empty means the one the node makes in data_dir. New
 	// handshakes use a changed file within a few seconds, if it is valid together with key_file.
 	CertFile string `yaml:"cert_file,omitempty"`
 
@@ -81,8 +83,28 @@ type Listener struct {
 	// together. A client has 64KiB until it is identified. Zero means 8MiB.
 	ReceiveWindow Size `yaml:"receive_window,omitempty"`
 
-	// Insecure permits a tcp, ws, grpc or utp listener beyond this machine, where tokens and messages cross the network in the clear.
+	// Insecure permits a tcp, ws, grpc, utp or http listener beyond this machine, where tokens and messages cross the network in the clear.
 	Insecure bool `yaml:"insecure,omitempty"`
+
+	// Anonymous is the name of the identity that clients without a credential have, on an http or https listener. The identity has
+	// neither token nor common_name. Empty means that such clients are refused.
+	Anonymous string `yaml:"anonymous,omitempty"`
+
+	// HTTP belongs to an http or https listener.
+	HTTP HTTP `yaml:"http,omitempty"`
+}
+
+// HTTP is what only listeners of HTTP have.
+type HTTP struct {
+	// Origins are the web origins, such as https://app.example.com, whose pages may use the listener. "*" permits all of them, on an
+	// http listener. Empty means none but pages of this machine's own address.
+	Origins []string `yaml:"origins,omitempty"`
+}
+
+// Scheme returns the part of Address before ://.
+func (l *Listener) Scheme() string {
+	scheme, _, _ := strings.Cut(l.Address, "://")
+	return scheme
 }
 
 // Validation is how a listener checks messages.

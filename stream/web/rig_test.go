@@ -157,12 +157,12 @@ func (s *eventStream) next() (e event) {
 	s.t.Helper()
 	for s.lines.Scan() {
 		name, value, _ := strings.Cut(s.lines.Text(), ": ")
-		switch {
-		case name == "id":
+		switch name {
+		case "id":
 			_, _ = fmt.Sscan(value, &e.ID)
-		case name == "event":
+		case "event":
 			e.Name = value
-		case name == "data":
+		case "data":
 			if err := json.Unmarshal([]byte(value), &e); err != nil {
 				s.t.Fatalf("data %q: %v", value, err)
 			}

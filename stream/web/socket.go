@@ -56,7 +56,8 @@ func (r *request) beginWebSocket(token []byte, name string, query url.Values) {
 		return
 	}
 	r.ls.server.counters.requests[1].Add(1)
-	b := append(r.ls.scratch[:0], "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "...)
+	b := r.ls.scratch[:0]
+	b = append(b, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "...)
 	b = append(append(b, accept...), "\r\n"...)
 	if k.deflate {
 		b = append(b, "Sec-WebSocket-Extensions: "+websocket.ResponseExtension+"\r\n"...)

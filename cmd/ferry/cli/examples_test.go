@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -319,6 +320,54 @@ func TestExampleDurable(t *testing.T) {
 	out, err := c.command(t, "ferry", "stream", "ls").CombinedOutput()
 	if err != nil || !regexp.MustCompile(`(?m)^orders +orders/# +at-least-once +1 `).Match(out) {
 		t.Errorf("ferry stream ls: %v: %s", err, out)
+	}
+	interrupt(t, node)
+}
+
+// TestExampleHTTP publishes and subscribes as the comments of the file say, and goes on behind the first event.
+func TestExampleHTTP(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "run", "-c", "examples/edges/http.yaml")
+	const tags = "http://127.0.0.1:18085/v1/tags/"
+	post := func(tag, mediaType, body string, want int) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, tags+tag, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", mediaType)
+		req.Header.Set("Ferry-Ack", "stored")
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("POST %s: status %d, want %d", tag, res.StatusCode, want)
+		}
+	}
+	post("plant/1/temperature", "application/x-www-form-urlencoded", `{"value":31.5}`, 204)
+	post("plant/2/temperature", "application/x-ndjson", "{\"value\":1}\n{\"value\":40}\n", 200)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tags+"plant%2F%23?where=value+%3E+30", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Last-Event-ID", "1")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	for lines := bufio.NewScanner(res.Body); ; {
+		if !lines.Scan() {
+			t.Fatalf("the events have ended: %v", lines.Err())
+		}
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			if !strings.HasPrefix(data, `{"tag":"plant/2/temperature","time":`) || !strings.HasSuffix(data, `"payload":{"value":40}}`) {
+				t.Errorf("event %s", data)
+			}
+			break
+		}
 	}
 	interrupt(t, node)
 }

@@ -34,6 +34,14 @@ ferry is running at {{.Addresses}}
 {{template "proxy" .}}
 {{- with .Admin}}dashboard: {{.}}
 {{end}}
+{{if .HTTP -}}
+Two things to try, in another terminal:
+
+the messages of all tags, as they come:
+  curl -N {{.HTTP}}/v1/tags/%23
+publish one:
+  curl -d '{"value":31}' {{.HTTP}}/v1/tags/{{with .SampleTag}}{{.}}{{else}}sensors/demo{{end}}
+{{else -}}
 Three things to try, in another terminal and this directory:
 {{if .Live}}
 the messages of this machine's sensors:
@@ -57,7 +65,8 @@ only messages with a value above 30, filtered at the node:
 publish a message that both print:
   echo '{"deviceName":"demo","readings":[{"value":"31"}]}' | {{.Ferry}} pub{{.Flags}} sensors/demo
 {{end}}
-{{end}}`))
+{{end}}
+{{- end}}`))
 
 // welcome prints the addresses of the node and commands to try. Each command works when pasted.
 func welcome(e *env, cfg *config.Config, n *node.Node) error {
@@ -68,19 +77,21 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 		forwards = forwarding(cfg.Proxy, streams[at:])
 		streams = streams[:at]
 	}
+	native, web := nativeAddresses(cfg, streams)
 	stored := ""
 	if len(cfg.Streams) > 0 && n.Admin() != "" {
 		stored = cfg.Streams[0].Tags[0]
 	}
 	err := welcomeText.Execute(&text, struct {
 		Streams                                 []string
+		HTTP                                    string
 		Forwards                                []forward
 		Addresses, Admin, Request, Ferry, Flags string
 		Live                                    bool
 		Engine, Stored, SampleTag, AdminFlags   string
 	}{
-		streams, forwards,
-		strings.Join(streams, " and "), n.Admin(), sampleRequest(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(streams, cfg.DataDir),
+		streams, web, forwards,
+		strings.Join(streams, " and "), n.Admin(), sampleRequest(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(native, cfg.DataDir),
 		cfg.Live.Sensors && cfg.Live.Functions,
 		n.Engine(), shellWord(stored), shellWord(sampleTag(stored)), adminClientFlags(n.Admin(), cfg.DataDir),
 	})
@@ -88,6 +99,21 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 		return err
 	}
 	return e.print([]byte(text.String()))
+}
+
+// nativeAddresses returns the addresses that ferry's own clients connect to. If there are none, web is the address of an http listener.
+func nativeAddresses(cfg *config.Config, addresses []string) (native []string, web string) {
+	for i, address := range addresses {
+		if !cfg.Listeners[i].Edge() {
+			native = append(native, address)
+		} else if web == "" {
+			web = nearby.Replace(address)
+		}
+	}
+	if len(native) > 0 {
+		web = ""
+	}
+	return native, web
 }
 
 // invocation returns how the user called this program. For the temporary binary of go run it is the go run command.

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+
+	"example.com/ferry/transport"
+)
+
+// edges are the protocols, other than the native one, that a listener may speak. Transports do not carry them.
+var edges = []transport.Descriptor{
+	{Scheme: "http"},
+	{Scheme: "https", Encrypted: true},
+}
+
+// Edge reports whether the clients of the listener speak another protocol than the native one.
+func (l *Listener) Edge() bool {
+	return slices.ContainsFunc(edges, func(d transport.Descriptor) bool { return d.Scheme == l.Scheme() })
+}
+
+// anonymous reports whether a listener gives the identity to clients without a credential.
+func (c *Config) anonymous(identity string) bool {
+	return slices.ContainsFunc(c.Listeners, func(l Listener) bool { return l.Anonymous != "" && l.Anonymous == identity })
+}
+
+// checkEdge checks the fields that only listeners of other protocols have.
+func (c *Config) checkEdge(at string, l Listener, errs *configErrors) {
+	if l.Anonymous != "" {
+		switch {
+		case !l.Edge():
+			errs.add(at+"anonymous", "a %s listener has none: its clients have a token or a certificate", l.Scheme())
+		case !slices.ContainsFunc(c.Identities, func(id Identity) bool { return id.Name == l.Anonymous }):
+			errs.add(at+"anonymous", "no identity is named %q", l.Anonymous)
+		}
+	}
+	web := l.Scheme() == "http" || l.Scheme() == "https"
+	if len(l.HTTP.Origins) > 0 && !web {
+		errs.add(at+"http", "a %s listener has none: leave it out", l.Scheme())
+		return
+	}
+	for i, origin := range l.HTTP.Origins {
+		field := fmt.Sprintf("%shttp.origins[%d]", at, i)
+		u, err := url.Parse(origin)
+		switch {
+		case origin == "*" && l.Scheme() == "https":
+			errs.add(field, `"*" on an https listener: a page of any site could use the certificate of the browser's user; name the origins`)
+		case origin == "*":
+		case err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin:
+			errs.add(field, "%q is no origin: write scheme, host and port only, as https://app.example.com", origin)
+		}
+	}
+}

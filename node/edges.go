@@ -1,0 +1,59 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream/hop"
+	streamweb "example.com/ferry/stream/web"
+)
+
+// newEdge binds a listener whose clients speak another protocol than the native one.
+func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err error) {
+	l := &listener{cfg: c}
+	secured, err := n.certificates(c)
+	if err != nil {
+		return nil, err
+	}
+	l.tls.Store(secured)
+	defer func() {
+		if err != nil {
+			secured.Close()
+		}
+	}()
+	validate, err := hop.ParseValidation(string(c.Validate))
+	if err != nil {
+		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
+	}
+	scheme, addr, _ := strings.Cut(c.Address, "://")
+	var secure *tls.Config
+	if strings.HasSuffix(scheme, "s") {
+		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: l.handshakeConfig}
+	}
+	limits := cfg.Limits
+	s, err := streamweb.Listen(streamweb.Config{
+		Broker: n.hop, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Origins: c.HTTP.Origins,
+		MaxMessage: int(limits.MaxFrame) - 1<<10, MaxConnections: limits.MaxConnections,
+		HeadTimeout: limits.HandshakeTimeout, BodyTimeout: limits.WriteTimeout, Log: n.log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
+	}
+	l.bound, l.served = s, s
+	return l, nil
+}
+
+// drainEdges closes the connections of clients that speak other protocols. The broker has ended these clients before.
+func (n *Node) drainEdges(ctx context.Context) error {
+	var errs []error
+	for _, l := range n.listeners {
+		if l.cfg.Edge() {
+			errs = append(errs, l.served.Drain(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
