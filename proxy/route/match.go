@@ -100,7 +100,13 @@ func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Resu
 			continue // it begins with another route now
 		}
 		route := m.host.routes[n]
-		switch m.evaluate(&route.conditions, r, payload, whole) {
+		var holds conditionResult
+		if group != nil && group.settled && group.exact {
+			holds = route.conditions.besidesPayload(r)
+		} else {
+			holds = m.evaluate(&route.conditions, r, payload, whole)
+		}
+		switch holds {
 		case conditionHolds:
 			m.Reset()
 			return route, Found
@@ -166,6 +172,14 @@ const (
 	conditionHolds
 	conditionUndecided // more of the payload must arrive
 )
+
+// besidesPayload evaluates the conditions of a route whose payload condition holds.
+func (c *conditions) besidesPayload(r *Request) conditionResult {
+	if c.allButPayloadHold(r) {
+		return conditionHolds
+	}
+	return conditionFails
+}
 
 func (m *Matcher) evaluate(c *conditions, r *Request, payload []byte, whole bool) conditionResult {
 	switch {

@@ -21,7 +21,7 @@ type payloadGroup struct {
 const (
 	minGroup  = 16 // routes; fewer are evaluated one by one
 	maxGroups = 8  // of one list: each costs time for every request
-	headStart = 8  // routes of a group that are tried before the index is: often one of the first matches
+	headStart = 3  // routes of a group that are tried before the index is: often one of the first matches
 )
 
 // candidates are routes of a virtual host that may match a request.
@@ -110,6 +110,7 @@ type runningGroup struct {
 	group   *payloadGroup
 	tried   int   // the first routes of the group, which do not match
 	settled bool  // the index was used: only found may match
+	exact   bool  // the payload conditions of found hold: all fields were known
 	found   []int // positions in group.routes
 	at      int   // index in found: those before it do not match, and it is the least of the others
 	sorted  bool
@@ -140,15 +141,20 @@ func (g *runningGroup) skip() {
 }
 
 // settle finds the routes of g that may match, if the values of all fields are known, or never will be. A field that is never known
-// counts as absent here: a condition that holds whatever its value is holds then, too. Continue evaluates the routes that are found.
+// counts as absent here: a condition that holds whatever its value is holds then, too. Continue evaluates the conditions of the routes
+// that are found, on the payload only if a field is not known.
 func (m *Matcher) settle(g *runningGroup, data []byte, whole bool) bool {
 	data, whole, last := clip(data, whole)
 	m.searching = true
+	g.exact = true
 	for _, i := range g.group.searches {
 		s := &m.searches[i]
-		if s.advance(data, whole); s.result == format.More && !s.failed && !last {
+		s.advance(data, whole)
+		known := s.result != format.More && !s.failed
+		if !known && !last && !s.failed {
 			return false
 		}
+		g.exact = g.exact && known
 	}
 	m.fields = groupFields{m, g.group}
 	g.found, _, _ = m.evaluation.Match(g.group.index, &m.fields, nil, g.found[:0])
