@@ -7,7 +7,8 @@ package field
 // Add looks for tests of which at least one holds whenever the predicate holds: one member of a conjunction, for
 // example, or one test of each side of ||. The Index finds these tests by the value of their field: equalities by hash,
 // ranges and prefixes in a search tree. Of the members of a conjunction, Add chooses the one whose literal the fewest
-// predicates share. A predicate without such tests, such as a != 1 or !(a > 1), is evaluated for each message.
+// predicates share. An inequality is the last choice, since it holds for nearly all messages; predicates with the same
+// inequality share its result. A predicate without such tests, such as !exists(a), is evaluated for each message.
 // Predicates of this sort that begin with the same test share its result.
 //
 // Add and Remove must not overlap with anything else. Evaluations may overlap with each other.
@@ -93,7 +94,7 @@ func (x *Index) Add(p *Predicate) (id int) {
 		x.rules = append(x.rules, r)
 	}
 	r.id = id
-	c := coverer{index: x, rule: r}.cover(p.root, 0)
+	c := coverer{index: x, rule: r}.cover(p.root, 0, false)
 	r.exact = c.exact
 	r.accesses = make([]access, len(c.keys))
 	for i := range c.keys {

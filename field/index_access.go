@@ -13,12 +13,15 @@ type attributeKey struct {
 type attribute struct {
 	attributeKey
 	postings int
+	ranged   int             // postings in the trees
 	guarded  []guardedFamily // families for whose members a mismatch of this attribute counts
 
 	texts     map[string]*textBucket
 	numbers   map[numberKey]*numberBucket
 	bools     [2]bucket
 	present   bucket
+	unequal   []*unequalBucket
+	byLiteral map[literalKey]*unequalBucket // of unequal
 	textTree  intervalTree[textKey]
 	valueTree intervalTree[number]
 }
@@ -34,6 +37,7 @@ type bucket struct {
 	attribute *attribute
 	postings  []posting
 	owner     interface{ drop() } // of an empty bucket; nil if the bucket stays
+	ranged    bool                // the bucket lies in a tree
 }
 
 type posting struct {
@@ -50,6 +54,9 @@ type access struct {
 func (b *bucket) add(r *indexedRule, i int) access {
 	b.postings = append(b.postings, posting{r, i})
 	b.attribute.postings++
+	if b.ranged {
+		b.attribute.ranged++
+	}
 	return access{b, len(b.postings) - 1}
 }
 
@@ -62,6 +69,9 @@ func (a *access) remove() {
 	b.postings[last] = posting{}
 	b.postings = b.postings[:last]
 	b.attribute.postings--
+	if b.ranged {
+		b.attribute.ranged--
+	}
 	if last == 0 {
 		b.postings = nil
 		if b.owner != nil {
@@ -83,6 +93,30 @@ type numberBucket struct {
 }
 
 func (b *numberBucket) drop() { delete(b.attribute.numbers, b.key) }
+
+// unequalBucket is found by all values but one.
+type unequalBucket struct {
+	bucket
+	literal literalKey
+	number  number
+	at      int // index in attribute.unequal
+}
+
+// literalKey is the literal of a test: a text or a number.
+type literalKey struct {
+	text   string
+	number numberKey
+}
+
+func (b *unequalBucket) drop() {
+	a := b.attribute
+	delete(a.byLiteral, b.literal)
+	last := len(a.unequal) - 1
+	a.unequal[b.at] = a.unequal[last]
+	a.unequal[b.at].at = b.at
+	a.unequal[last] = nil
+	a.unequal = a.unequal[:last]
+}
 
 // numberKey is equal for numbers that are equal, whatever their form.
 type numberKey struct{ bits, form uint64 }
@@ -135,11 +169,21 @@ func (x *Index) dropAttributes(column int) {
 	x.attributes = kept
 }
 
-// accessKey says by which equality or interval a rule is found.
+// accessKey says by which values a rule is found.
 type accessKey struct {
 	attribute *attribute
-	test      *Test // an equality or exists; nil for an interval
+	operator  operator // that of test, or its opposite if the test is negated; lessThan stands for an interval
+	test      *Test    // has the literal; nil for an interval
 	interval  interval
+}
+
+func (k *accessKey) isInterval() bool { return k.operator == lessThan }
+
+func (k *accessKey) literal() literalKey {
+	if k.test.kind == Int {
+		return literalKey{number: k.test.number.key()}
+	}
+	return literalKey{text: k.test.text}
 }
 
 // interval is the values that one or more ranges on an attribute accept. The bounds are of the attribute's kind.
@@ -150,17 +194,19 @@ type interval struct {
 
 func (k *accessKey) bucket() *bucket {
 	a := k.attribute
-	switch t := k.test; {
-	case t == nil && a.kind == Int:
+	switch {
+	case k.isInterval() && a.kind == Int:
 		return a.valueTree.bucket(a, k.interval.numbers[0], k.interval.numbers[1])
-	case t == nil:
+	case k.isInterval():
 		return a.textTree.bucket(a, k.interval.texts[0], k.interval.texts[1])
-	case t.Exists:
+	case k.operator == exists:
 		return &a.present
-	case t.kind == Bool:
-		return &a.bools[boolIndex(t.holdsBool(true))]
-	case t.kind == Int:
-		key := t.number.key()
+	case a.kind == Bool:
+		return &a.bools[boolIndex(k.test.boolean == (k.operator == equal))]
+	case k.operator == notEqual:
+		return k.unequalBucket()
+	case a.kind == Int:
+		key := k.test.number.key()
 		b := a.numbers[key]
 		if b == nil {
 			b = &numberBucket{bucket{attribute: a}, key}
@@ -184,29 +230,51 @@ func (k *accessKey) bucket() *bucket {
 	return &b.bucket
 }
 
-// cost estimates how many rules would be run together with the rule that k finds.
+func (k *accessKey) unequalBucket() *bucket {
+	a, literal := k.attribute, k.literal()
+	b := a.byLiteral[literal]
+	if b == nil {
+		b = &unequalBucket{bucket: bucket{attribute: a}, literal: literal, number: k.test.number, at: len(a.unequal)}
+		b.owner = b
+		if a.byLiteral == nil {
+			a.byLiteral = map[literalKey]*unequalBucket{}
+		}
+		a.byLiteral[literal] = b
+		a.unequal = append(a.unequal, b)
+	}
+	return &b.bucket
+}
+
+// cost estimates how many rules would be run together with the rule that k finds. An inequality holds for nearly all values, so it is
+// the last choice. One that other rules have is best then: if it does not hold, none of them is run.
 func (k *accessKey) cost() int {
+	const lastChoice = 1 << 20
 	a := k.attribute
-	switch t := k.test; {
-	case t == nil:
-		n, both := a.textTree.count, !k.interval.texts[0].infinite && !k.interval.texts[1].infinite
+	switch {
+	case k.isInterval():
+		bounds := [2]bool{!k.interval.texts[0].infinite, !k.interval.texts[1].infinite}
 		if a.kind == Int {
-			n, both = a.valueTree.count, !k.interval.numbers[0].infinite && !k.interval.numbers[1].infinite
+			bounds = [2]bool{!k.interval.numbers[0].infinite, !k.interval.numbers[1].infinite}
 		}
-		if both {
-			return 1 + n/16
+		if bounds[0] && bounds[1] {
+			return 1 + a.ranged/16
 		}
-		return 1 + n/2
-	case t.Exists:
+		return 1 + a.ranged/2
+	case k.operator == exists:
 		return 2 + len(a.present.postings)
-	case t.kind == Bool:
+	case a.kind == Bool:
 		return 1 + len(k.bucket().postings)
-	case t.kind == Int:
-		if b := a.numbers[t.number.key()]; b != nil {
+	case k.operator == notEqual:
+		if a.byLiteral[k.literal()] != nil {
+			return lastChoice
+		}
+		return lastChoice + len(a.unequal)
+	case a.kind == Int:
+		if b := a.numbers[k.test.number.key()]; b != nil {
 			return len(b.postings)
 		}
 	default:
-		if b := a.texts[t.text]; b != nil {
+		if b := a.texts[k.test.text]; b != nil {
 			return len(b.postings)
 		}
 	}

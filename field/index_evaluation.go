@@ -52,10 +52,8 @@ func (e *Evaluation) Match(x *Index, f Fields, malformed []bool, dst []int) (ids
 		e.skipMalformed(malformed)
 	}
 	for _, a := range x.attributes {
-		if len(a.guarded) > 0 && !e.compares(a) {
-			for i := range a.guarded {
-				e.disturb(a.guarded[i].family)
-			}
+		if len(a.guarded) > 0 {
+			e.guard(a)
 		}
 	}
 	for _, a := range x.attributes {
@@ -159,6 +157,27 @@ func (c *cell) compares(kind Kind) bool {
 	return c.value.Kind == Bool
 }
 
+// guard handles the families for which the value of a counts even if their rules are not found.
+func (e *Evaluation) guard(a *attribute) {
+	c := e.cell(uint32(a.column))
+	if !c.compares(a.kind) {
+		for i := range a.guarded {
+			e.disturb(a.guarded[i].family)
+		}
+		return
+	}
+	if a.kind != Int || !c.number.isFloat || c.number.float == c.number.float {
+		return
+	}
+	for i := range a.guarded { // NaN
+		f := a.guarded[i].family
+		if f.unordered && e.states[f.slot].epoch != e.epoch {
+			e.setDone(f)
+			e.runAll(f)
+		}
+	}
+}
+
 // disturb handles the rules of a family one of whose guards is a mismatch.
 func (e *Evaluation) disturb(f *family) {
 	st := &e.states[f.slot]
@@ -168,7 +187,7 @@ func (e *Evaluation) disturb(f *family) {
 	*st = familyState{e.epoch, true}
 	e.disturbed = true
 	switch {
-	case f.first != nil && !e.compares(f.first): // of all tests, the first is always reached
+	case f.first != nil && !e.compares(f.first) && (f.conjunctive || !f.negated): // of all tests, the first is always reached
 		e.mismatches += len(f.members)
 		st.done = f.conjunctive
 		return
@@ -227,6 +246,11 @@ func (e *Evaluation) find(a *attribute) {
 	}
 	switch a.kind {
 	case Int:
+		for _, u := range a.unequal {
+			if compareNumbers(c.number, u.number) != equalTo {
+				e.candidates(&u.bucket)
+			}
+		}
 		if a.numbers != nil {
 			if b := a.numbers[c.number.key()]; b != nil {
 				e.candidates(&b.bucket)
@@ -234,6 +258,11 @@ func (e *Evaluation) find(a *attribute) {
 		}
 		a.valueTree.root.find(c.number, e)
 	case Text:
+		for _, u := range a.unequal {
+			if string(c.value.Bytes) != u.literal.text {
+				e.candidates(&u.bucket)
+			}
+		}
 		if a.texts != nil {
 			if b := a.texts[string(c.value.Bytes)]; b != nil {
 				e.candidates(&b.bucket)

@@ -16,6 +16,8 @@ type family struct {
 
 	first       *attribute // of the first test; nil if that is exists
 	conjunctive bool       // a rule does not hold if its first test does not hold
+	negated     bool       // a rule may hold because of a mismatch, without being found
+	unordered   bool       // a rule may hold because of NaN, without being found
 	lead        *Test      // first test of all members, if they share it
 	leadColumn  uint32
 	second      *attribute // of the second test of a conjunction whose first test is lead; nil if it has none
@@ -36,7 +38,7 @@ func (f *family) add(r *indexedRule) {
 // familyOf returns the family of a rule with cover c. It creates the family if necessary.
 func (x *Index) familyOf(r *indexedRule, c cover) *family {
 	tests := r.predicate.tests
-	f := &family{combination: r.combination, unindexed: -1}
+	f := &family{combination: r.combination, unindexed: -1, negated: c.negated, unordered: c.unordered}
 	attributes := coverer{x, r}
 	if !tests[0].Exists {
 		f.first = attributes.attribute(0)
@@ -66,7 +68,7 @@ func (x *Index) familyOf(r *indexedRule, c cover) *family {
 		}
 	}
 	key := strconv.AppendInt(nil, int64(r.combination.slot), 10)
-	key = append(key, boolByte(f.conjunctive), boolByte(len(c.keys) > 0))
+	key = append(key, boolByte(f.conjunctive), boolByte(len(c.keys) > 0), boolByte(f.negated), boolByte(f.unordered))
 	key = f.first.appendKey(key)
 	key = f.second.appendKey(key)
 	for _, a := range guards {

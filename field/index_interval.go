@@ -71,10 +71,7 @@ func compareBounds[K orderedKey[K]](a, b *bound[K], wide ordering) ordering {
 
 // intervalTree is a search tree of intervals, in which each node knows the greatest high bound below it (an interval
 // tree). Random priorities keep it balanced, whatever the order of the intervals (a treap).
-type intervalTree[K orderedKey[K]] struct {
-	root  *intervalNode[K]
-	count int // nodes
-}
+type intervalTree[K orderedKey[K]] struct{ root *intervalNode[K] }
 
 type intervalNode[K orderedKey[K]] struct {
 	bucket
@@ -105,9 +102,8 @@ func (t *intervalTree[K]) bucket(a *attribute, low, high bound[K]) *bucket {
 		}
 	}
 	n := &intervalNode[K]{tree: t, low: low, high: high, max: high, priority: rand.Uint32()}
-	n.attribute, n.owner = a, n
+	n.attribute, n.owner, n.ranged = a, n, true
 	t.root = t.root.insert(n)
-	t.count++
 	return &n.bucket
 }
 
@@ -148,7 +144,6 @@ func (n *intervalNode[K]) update() {
 // drop removes the node from its tree.
 func (n *intervalNode[K]) drop() {
 	n.tree.root = n.tree.root.remove(n)
-	n.tree.count--
 }
 
 func (n *intervalNode[K]) remove(gone *intervalNode[K]) *intervalNode[K] {
