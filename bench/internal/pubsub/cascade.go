@@ -82,9 +82,9 @@ func (c *Run) AwaitLink() error {
 // NodeCPU returns the CPU time that the first node and, in a cascade, the second one have used so far.
 func (c *Run) NodeCPU() (first, second time.Duration) {
 	if c.second != nil {
-		second = cpu(c.second.PID())
+		second = CPU(c.second.PID())
 	}
-	return cpu(c.node.PID()), second
+	return CPU(c.node.PID()), second
 }
 
 // Validated returns how many messages the second node of a cascade has validated.

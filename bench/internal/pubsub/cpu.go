@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// cpu returns the CPU time of all threads of a process so far, or 0 on a system without /proc.
-func cpu(pid int) (sum time.Duration) {
+// CPU returns the CPU time of all threads of a process so far, or 0 on a system without /proc.
+func CPU(pid int) (sum time.Duration) {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range threads {
 		stat, err := os.ReadFile(file)

@@ -214,7 +214,7 @@ func (c *Run) costs() (u usages, err error) {
 		p          *child.Process
 		alloc, cpu *float64
 	}{{c.source, &u.alloc.Source, &u.cpu.Source}, {c.function, &u.alloc.Function, &u.cpu.Function}, {c.node, &u.alloc.Node, &u.cpu.Node}} {
-		*x.cpu = float64(cpu(x.p.PID()))
+		*x.cpu = float64(CPU(x.p.PID()))
 		if x.p == c.node && c.meter != nil {
 			*x.alloc, err = c.meter.read()
 		} else if x.p != c.node || ends[c.setup.System].node != nil {
