@@ -214,8 +214,11 @@ func check() error {
 			w.spoil(message)
 			wrong := call(message)
 			end()
-			if right != nil || wrong == nil {
-				return fmt.Errorf("%s, %s: got %v for a right message, and %v for a wrong one", r.name, name, right, wrong)
+			if right != nil {
+				return fmt.Errorf("%s, %s: a right message: %w", r.name, name, right)
+			}
+			if wrong == nil {
+				return fmt.Errorf("%s, %s: a wrong message gives no error", r.name, name)
 			}
 		}
 	}
