@@ -57,3 +57,16 @@ func (n *Node) drainEdges(ctx context.Context) error {
 	}
 	return errors.Join(errs...)
 }
+
+// webStats returns the counters of the listeners for HTTP.
+func (n *Node) webStats() []streamweb.Stats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []streamweb.Stats
+	for _, l := range n.listeners {
+		if s, ok := l.served.(*streamweb.Server); ok {
+			all = append(all, s.Stats())
+		}
+	}
+	return all
+}

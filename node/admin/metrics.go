@@ -39,6 +39,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Links != nil {
 		r.MustRegister(forwardCollector{cfg.Links})
 	}
+	if cfg.Web != nil {
+		r.MustRegister(webCollector{cfg.Web})
+	}
 	if cfg.CPU != nil {
 		r.MustRegister(cpuCollector{cfg.CPU})
 	}

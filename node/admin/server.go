@@ -22,6 +22,7 @@ import (
 	"example.com/ferry/proxy/overload"
 	"example.com/ferry/stream/forward"
 	"example.com/ferry/stream/hop"
+	streamweb "example.com/ferry/stream/web"
 )
 
 // Config configures a Server. A nil member leaves its part out.
@@ -39,6 +40,7 @@ type Config struct {
 	CPU          func() cpu.Stats          // the pool of heavy functions; nil if there is none
 	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
 	Links        func() []forward.Stats    // links to other nodes
+	Web          func() []streamweb.Stats  // listeners for HTTP
 	Streams      Streams                   // what /api/streams shows
 	Archiver     Archiver                  // what /api/backup saves
 	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy
