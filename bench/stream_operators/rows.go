@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/reactivex/rxgo/v2"
@@ -125,7 +126,8 @@ func rxgoByCount(all []event) (results []result, err error) {
 func benthosByCount(all []event) (results []result, err error) {
 	const batch = 1000
 	b := service.NewStreamBuilder()
-	b.SetThreads(1) // values keep their order
+	b.SetThreads(1)                  // values keep their order
+	b.SetHTTPMux(http.NewServeMux()) // no server
 	if err := b.SetLoggerYAML("level: OFF"); err != nil {
 		return nil, err
 	}
@@ -176,7 +178,7 @@ func benthosByCount(all []event) (results []result, err error) {
 	if err := s.StopWithin(10 * time.Second); err != nil {
 		return nil, err
 	}
-	<-ended // the error is that of the stop
+	_ = <-ended // the error is that of the stop
 	if len(window) > 0 {
 		results = append(results, mean(window))
 	}
