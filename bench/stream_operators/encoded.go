@@ -190,8 +190,11 @@ func benthosByEncoded([]event) ([]result, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	ended := make(chan struct{})
+	go func() {
+		_ = s.Run(ctx) // the error is that of the stop
+		close(ended)
+	}()
 	for rest := encoded(); len(rest) > 0; {
 		part := rest[:min(batch, len(rest))]
 		rest = rest[len(part):]
@@ -206,6 +209,6 @@ func benthosByEncoded([]event) ([]result, error) {
 	if err := s.StopWithin(10 * time.Second); err != nil {
 		return nil, err
 	}
-	_ = <-ended // the error is that of the stop
+	<-ended
 	return windows.results, nil
 }

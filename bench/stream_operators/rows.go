@@ -161,8 +161,11 @@ func benthosByCount(all []event) (results []result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	ended := make(chan struct{})
+	go func() {
+		_ = s.Run(ctx) // the error is that of the stop
+		close(ended)
+	}()
 	for rest := all; len(rest) > 0; {
 		part := rest[:min(batch, len(rest))]
 		rest = rest[len(part):]
@@ -178,7 +181,7 @@ func benthosByCount(all []event) (results []result, err error) {
 	if err := s.StopWithin(10 * time.Second); err != nil {
 		return nil, err
 	}
-	_ = <-ended // the error is that of the stop
+	<-ended
 	if len(window) > 0 {
 		results = append(results, mean(window))
 	}
