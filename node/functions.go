@@ -136,6 +136,14 @@ func (fs *functions) Stop(name string) error {
 	return fs.with(name, func(f *function) error { f.stop(); return nil })
 }
 
+// RestartFunction stops and starts the named function, so that a worker runs its program as it is now.
+func (n *Node) RestartFunction(name string) error {
+	if err := n.functions.Stop(name); err != nil {
+		return err
+	}
+	return n.functions.Start(name)
+}
+
 func (fs *functions) with(name string, do func(*function) error) error {
 	for _, f := range fs.all() {
 		if f.Name == name {

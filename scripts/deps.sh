@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java libraries, gRPC for Python.
+# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java libraries, gRPC for Python, AssemblyScript.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
 h2spec_version=2.2.1
 grpcio_version=1.85.1
+assemblyscript_version=0.28.20
 packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
@@ -36,7 +37,17 @@ done <<-END
 	openssl openssl
 	python3 python3
 	node nodejs
+	npm npm
+	rustc rustc
+	cargo cargo
 END
+
+# The standard library of Rust for WebAssembly, which examples/wasm needs. A rustc of rustup gets it from there.
+if command -v rustup >/dev/null; then
+	rustup target add wasm32-unknown-unknown
+else
+	packages+=(libstd-rust-dev-wasm32)
+fi
 
 missing=()
 for p in "${packages[@]}"; do
@@ -98,4 +109,12 @@ else
 	echo "installing gRPC $grpcio_version for Python into bin/python/"
 	python3 -m venv --clear bin/python
 	retry bin/python/bin/pip install -q "grpcio==$grpcio_version"
+fi
+
+# The compiler of AssemblyScript, which examples/wasm needs.
+if grep -qs "\"version\": \"$assemblyscript_version\"" bin/assemblyscript/node_modules/assemblyscript/package.json; then
+	echo "assemblyscript $assemblyscript_version is installed"
+else
+	mkdir -p bin/assemblyscript
+	retry npm install --silent --prefix bin/assemblyscript "assemblyscript@$assemblyscript_version"
 fi

@@ -31,7 +31,9 @@ type grammar struct {
 	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
 	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
 	Stream     streamCmd     `cmd:"" group:"stream" help:"Show and change the stored streams."`
-	Deploy     deployCmd     `cmd:"" group:"stream" help:"Put a function on a running node."`
+	New        newCmd        `cmd:"" group:"function" help:"Make the folder of a new function."`
+	Deploy     deployCmd     `cmd:"" group:"function" help:"Put a function on a running node."`
+	Dev        devCmd        `cmd:"" group:"function" help:"Build and run a function, again on each save."`
 	Call       callCmd       `cmd:"" group:"rpc" help:"Call a method of a service."`
 	Load       loadCmd       `cmd:"" group:"rpc" help:"Generate load, and measure how long requests take."`
 	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
@@ -108,6 +110,7 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "node", Title: "A node:"},
 			{Key: "stream", Title: "Messages of a node:"},
+			{Key: "function", Title: "Functions:"},
 			{Key: "rpc", Title: "A service:"},
 			{Key: "message", Title: "A message in a file or on standard input:"},
 			{Key: "self", Title: "This program:"},

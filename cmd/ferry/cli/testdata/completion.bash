@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|top|schema|backup|restore|pub|sub|stream|deploy|call|load|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|top|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check top schema backup restore pub sub stream deploy call load get set convert completion version' ;;
+	'') flags='--help --version' words='run check top schema backup restore pub sub stream new deploy dev call load get set convert completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -152,6 +152,20 @@ _ferry() {
 		--sequence) flags= words='' ;;
 		esac ;;
 		esac ;;
+	new)
+		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+			case $word in
+			function) sub=$word; break ;;
+			esac
+		done
+		case $sub in
+		'') flags='--help' words='function' ;;
+		function)
+		flags='--help --quiet --lang'
+		case $prev in
+		--lang) flags= words='go python rust' ;;
+		esac ;;
+		esac ;;
 	deploy)
 		flags='--help --quiet --addr --ca --token-file --data-dir --observe --where --group --durable --from --cpu --timeout --memory --concurrency --list --rollback --remove --output'
 		case $prev in
@@ -171,6 +185,11 @@ _ferry() {
 		--rollback) flags= words='' ;;
 		--remove) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		esac ;;
+	dev)
+		flags='--help --quiet --listen'
+		case $prev in
+		--listen) flags= words='' ;;
 		esac ;;
 	call)
 		flags='--help --quiet --ca --data-dir --cert --key --token-file --protocol --content --compression --metadata --timeout --output'

@@ -11,7 +11,9 @@ _ferry() {
 		'pub:Publish the messages on standard input.'
 		'sub:Print messages as they arrive.'
 		'stream:Show and change the stored streams.'
+		'new:Make the folder of a new function.'
 		'deploy:Put a function on a running node.'
+		'dev:Build and run a function, again on each save.'
 		'call:Call a method of a service.'
 		'load:Generate load, and measure how long requests take.'
 		'get:Print one field of a message.'
@@ -204,6 +206,26 @@ _ferry() {
 		;;
 		esac
 		;;
+	new)
+		verbs=(
+			'function:Make the folder of a function, with a test.'
+		)
+		if (( CURRENT == 2 )); then
+			_describe verb verbs
+			return
+		fi
+		shift words
+		(( CURRENT-- ))
+		case $words[1] in
+		function)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--lang=''[go, python or rust.]:LANG:(go python rust)' \
+			':name:_files'
+		;;
+		esac
+		;;
 	deploy)
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
@@ -227,6 +249,13 @@ _ferry() {
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
 			':name:_files' \
 			':file:_files'
+		;;
+	dev)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--listen=''[Where the node listens, quic,//HOST,PORT, tls,//HOST,PORT, tcp,//HOST,PORT, unix,//PATH, wss,//HOST,PORT/PATH, ws,//HOST,PORT/PATH, grpcs,//HOST,PORT or grpc,//HOST,PORT. The default is tcp,//127.0.0.1,4190.]:ADDR:_files' \
+			':dir:_files'
 		;;
 	call)
 		_arguments -s \

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.com/ferry/cmd/ferry/scaffold"
+	"example.com/ferry/node"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream"
+)
+
+type devCmd struct {
+	Listen address `default:"tcp://127.0.0.1:4190" placeholder:"ADDR" help:"Where the node listens: ${addresses}. The default is tcp://127.0.0.1:4190."`
+	Dir    string  `arg:"" optional:"" default:"." help:"The folder of the function, with function.yaml. The default is this one."`
+}
+
+// Help returns the part of ferry dev --help that is not in the grammar.
+func (*devCmd) Help() string {
+	return `It builds the function, runs it in a node of its own, and prints all messages of this node, as ferry sub does. When a file of the folder is saved, the function is built again and takes the place of the one that runs. If that fails, the one before goes on.
+
+function.yaml has the command that builds it, and the tags that it observes. The node keeps its token in .ferry-dev.
+
+Example, in another terminal:
+
+    echo '{"value":31}' | ferry pub -a tcp://127.0.0.1:4190 --data-dir .ferry-dev in/pump-1`
+}
+
+// How often the folder is looked at. A change counts when nothing has changed between two looks.
+const devInterval = 300 * time.Millisecond
+
+// devData is the data directory of the node, in the folder.
+const devData = ".ferry-dev"
+
+// Run builds and runs the function until Ctrl-C.
+func (c *devCmd) Run(e *env) error {
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return err
+	}
+	project, err := scaffold.Load(dir)
+	if err != nil {
+		return usageError{err}
+	}
+	ctx, stop := interruptible()
+	defer stop()
+	d := &development{env: e, dir: dir, project: project, listen: c.Listen}
+	return d.run(ctx)
+}
+
+// development is one ferry dev.
+type development struct {
+	env     *env
+	dir     string // absolute
+	project scaffold.Project
+	listen  address
+	node    *node.Node // nil before the first build that succeeds
+	ended   chan error // of the node
+}
+
+// run builds after each change, until ctx or the node ends.
+func (d *development) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.ended = make(chan error, 2)
+	var built, seen map[string]time.Time
+	ticks := time.NewTicker(devInterval)
+	defer ticks.Stop()
+	for {
+		now := d.files()
+		if settled := built == nil || maps.Equal(now, seen) && !maps.Equal(now, built); settled {
+			built = now
+			if err := d.update(ctx); err != nil {
+				if d.node == nil && !errors.As(err, new(*exec.ExitError)) {
+					return err
+				}
+				fmt.Fprintf(d.env.stderr, "ferry dev: %v\n", err)
+			}
+		}
+		seen = now
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return d.end()
+		case err := <-d.ended:
+			return err
+		}
+	}
+}
+
+// end waits until the node has stopped.
+func (d *development) end() error {
+	if d.node == nil {
+		return nil
+	}
+	return <-d.ended
+}
+
+// files returns when the files of the folder were changed, without what is built and hidden.
+func (d *development) files() map[string]time.Time {
+	all := map[string]time.Time{}
+	_ = filepath.WalkDir(d.dir, func(path string, entry fs.DirEntry, err error) error { // what cannot be read does not count
+		if err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		name := entry.Name()
+		if entry.IsDir() && path != d.dir && (strings.HasPrefix(name, ".") || name == "target" || name == "__pycache__") {
+			return fs.SkipDir
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && filepath.Ext(name) != ".wasm" {
+			all[path] = info.ModTime()
+		}
+		return nil
+	})
+	return all
+}
+
+// update builds the function, and starts it in place of the one that runs.
+func (d *development) update(ctx context.Context) error {
+	began := time.Now()
+	if err := d.build(ctx); err != nil {
+		return err
+	}
+	if d.node == nil {
+		if err := d.start(ctx); err != nil {
+			return err
+		}
+		return d.show(ctx)
+	}
+	if len(d.project.Command) > 0 {
+		if err := d.node.RestartFunction(d.project.Name); err != nil {
+			return err
+		}
+	} else if err := d.node.Apply(d.config()); err != nil {
+		return err
+	}
+	d.env.note("%s: built and started again in %v", d.project.Name, time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// build runs the command that builds the function.
+func (d *development) build(ctx context.Context) error {
+	if len(d.project.Build) == 0 {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, d.project.Build[0], d.project.Build[1:]...)
+	cmd.Dir, cmd.Env = d.dir, os.Environ()
+	for name, value := range d.project.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(d.project.Build, " "), err, output)
+	}
+	return nil
+}
+
+// config returns the configuration of the node.
+func (d *development) config() *config.Config {
+	cfg := config.Default()
+	cfg.Live, cfg.Admin = config.Live{Interval: cfg.Live.Interval}, config.Admin{}
+	cfg.Listeners = []config.Listener{{Address: d.listen.transport.Scheme + "://" + d.listen.rest}}
+	cfg.DataDir = filepath.Join(d.dir, devData)
+	f := config.Function{Name: d.project.Name, Observe: d.project.Observe, Where: d.project.Where}
+	if d.project.Wasm != "" {
+		f.Wasm = filepath.Join(d.dir, d.project.Wasm)
+	}
+	for _, arg := range d.project.Command { // a worker runs where ferry does
+		if path := filepath.Join(d.dir, arg); arg != "" && !filepath.IsAbs(arg) {
+			if _, err := os.Stat(path); err == nil {
+				arg = path
+			}
+		}
+		f.Command = append(f.Command, arg)
+	}
+	cfg.Functions = []config.Function{f}
+	return cfg
+}
+
+// start runs the node until ctx ends.
+func (d *development) start(ctx context.Context) error {
+	n, err := node.Build(d.config(), d.env.extensions)
+	if err != nil {
+		return err
+	}
+	d.node = n
+	go func() { d.ended <- n.Run(ctx) }()
+	select {
+	case <-n.Ready():
+	case err := <-d.ended:
+		d.node = nil
+		return err
+	}
+	d.env.note("%s runs, and starts again when a file is saved. Publish on what it observes, %s:\n\n    echo '{\"value\":31}' | ferry pub -a %s --data-dir %s %s\n",
+		d.project.Name, strings.Join(d.project.Observe, ", "), n.Addresses()[0], filepath.Join(d.dir, devData), strings.NewReplacer("#", "a", "+", "a").Replace(d.project.Observe[0]))
+	return nil
+}
+
+// show prints the messages of the node, until ctx ends.
+func (d *development) show(ctx context.Context) error {
+	at := nodeFlags{Addr: d.listen, DataDir: filepath.Join(d.dir, devData)}
+	_, at.Addr.rest, _ = strings.Cut(d.node.Addresses()[0], "://") // the port that it has, if it may have any
+	client, err := at.dial(ctx, d.env, stream.Config{Name: "ferry dev"})
+	if err != nil {
+		return err
+	}
+	p := &printer{env: d.env, formats: d.env.formats, endless: true, done: func() {}}
+	shown, err := client.Start(ctx, stream.Function{Observe: []string{"#"}, Policy: stream.DropOldest, Concurrency: 1, Handler: p})
+	if err != nil {
+		return errors.Join(err, client.Close())
+	}
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-shown.Done():
+		}
+		_ = client.Close()
+	}()
+	return nil
+}

@@ -1,0 +1,95 @@
+// Package scaffold makes the folders of new functions: what `ferry new function` writes, and `ferry dev` runs.
+//
+//	err := scaffold.Write("alerts", "alerts", "go")
+//	project, err := scaffold.Load("alerts") // function.yaml
+package scaffold
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Languages are those that there is a template for.
+var Languages = []string{"go", "python", "rust"}
+
+// File is the file of a project that says how it is built and run.
+const File = "function.yaml"
+
+// projectName matches a name that is one of a Go module, of a Rust crate and of a function.
+var projectName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+// Write makes the folder dir, which must not exist, with a function in a language.
+func Write(dir, name, language string) error {
+	if !projectName.MatchString(name) {
+		return fmt.Errorf("%q is no name for a function: want lower-case letters, digits, hyphens and underscores, and a letter first", name)
+	}
+	if !slices.Contains(Languages, language) {
+		return fmt.Errorf("no template for %q: want one of %s", language, strings.Join(Languages, ", "))
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	root := "templates/" + language
+	return fs.WalkDir(templates, root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		to := filepath.Join(dir, filepath.FromSlash(strings.TrimSuffix(strings.TrimPrefix(path, root+"/"), ".tmpl")))
+		if d.IsDir() {
+			return os.Mkdir(to, 0o755)
+		}
+		if filepath.Base(to) == "gitignore" {
+			to = filepath.Join(dir, ".gitignore")
+		}
+		text, err := templates.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, []byte(strings.ReplaceAll(string(text), "{{name}}", name)), 0o644)
+	})
+}
+
+// Project is function.yaml.
+type Project struct {
+	Name    string            `yaml:"name"`
+	Observe []string          `yaml:"observe"`
+	Where   string            `yaml:"where"`
+	Build   []string          `yaml:"build"`   // a command line, run in the folder; empty if there is nothing to build
+	Env     map[string]string `yaml:"env"`     // of Build, beside the environment of this process
+	Wasm    string            `yaml:"wasm"`    // what Build makes; or
+	Command []string          `yaml:"command"` // a worker, run in the folder
+}
+
+// Load reads the project in a folder.
+func Load(dir string) (Project, error) {
+	var p Project
+	text, err := os.ReadFile(filepath.Join(dir, File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fmt.Errorf("%s has no %s: it is not the folder of a function; make one with: ferry new function NAME --lang go", dir, File)
+	}
+	if err != nil {
+		return p, err
+	}
+	if err := yaml.UnmarshalWithOptions(text, &p, yaml.Strict()); err != nil {
+		return p, fmt.Errorf("%s: %w", filepath.Join(dir, File), err)
+	}
+	switch {
+	case (p.Wasm == "") == (len(p.Command) == 0):
+		return p, fmt.Errorf("%s: give either wasm or command", filepath.Join(dir, File))
+	case p.Name == "" || len(p.Observe) == 0:
+		return p, fmt.Errorf("%s: name or observe is missing", filepath.Join(dir, File))
+	}
+	return p, nil
+}
