@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -137,6 +138,9 @@ func newHonest(t *testing.T, url string) *honest {
 }
 
 // ask sends n requests and checks every response. One request of ten uses a new connection.
+//
+// A proxy that is short of connections closes idle ones, and may close one while a request is on its way. Clients retry such a
+// request on another connection if it is idempotent (RFC 9112, section 9.3.1), and net/http does if the request has a key.
 func (h *honest) ask(n int) {
 	h.t.Helper()
 	const together = 4
@@ -149,9 +153,16 @@ func (h *honest) ask(n int) {
 					c = h.once
 				}
 				body := strings.Repeat("x", i)
-				a, err := c.Post(h.url+"/hash", "text/plain", strings.NewReader(body))
+				r, err := http.NewRequestWithContext(h.t.Context(), http.MethodPost, h.url+"/hash", strings.NewReader(body))
 				if err != nil {
-					h.t.Errorf("an honest client: %v", err)
+					h.t.Error(err)
+					return
+				}
+				r.Header.Set("Content-Type", "text/plain")
+				r.Header.Set("Idempotency-Key", strconv.Itoa(i))
+				a, err := c.Do(r)
+				if err != nil {
+					h.t.Errorf("an honest client, new connection %t: %v", c == h.once, err)
 					return
 				}
 				got, err := io.ReadAll(a.Body)
