@@ -191,7 +191,8 @@ func (c *collection) append(dst []byte) []byte {
 // read reads what append has appended, for n aggregates.
 func (c *collection) read(s *saved, n int) {
 	c.count, c.newest = s.uvarint(), s.varint()
-	if c.count == 0 {
+	if c.count == 0 { // state is made for a message
+		s.fail()
 		return
 	}
 	c.each = make([]accumulator, n)

@@ -32,7 +32,7 @@ type group struct {
 
 	// Of a pipeline that saves its state.
 	applied map[string]uint64 // highest sequence number in this state, by the key within which the stream keeps its order
-	sent    uint64            // results so far
+	sent    uint64            // number of the next result
 	pending []result          // results that are not known to be stored
 	dirty   bool              // to be saved
 	gone    bool              // removed from the groups

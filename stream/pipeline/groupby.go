@@ -58,6 +58,10 @@ func (s *groupStage) readKey(r *run, m *message) bool {
 	return true
 }
 
+// resultBits is the number of bits by which the number of a group's first result exceeds the sequence number of its first message. A
+// group that was dropped and begins again must not use the IDs of its earlier results: the stream would drop the new ones.
+const resultBits = 20
+
 // begin adds a group. It returns nil if there are too many.
 func (s *groupStage) begin(r *run, m *message) *group {
 	if len(r.groups.byKey) >= r.groups.limit {
@@ -67,7 +71,7 @@ func (s *groupStage) begin(r *run, m *message) *group {
 		}
 		r.drop(old)
 	}
-	g := &group{key: string(s.key), tag: m.tag, slots: make([]slot, r.slots)}
+	g := &group{key: string(s.key), tag: m.tag, slots: make([]slot, r.slots), sent: r.input.Sequence << resultBits}
 	if !s.byTag {
 		g.fields = []byte(g.key) // the key is the fields, in JSON
 	}
