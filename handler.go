@@ -37,7 +37,7 @@ type BatchHandler interface {
 }
 
 // Sender publishes messages. Send copies the payload. If the tag has no credit, Send blocks until there is credit or ctx ends.
-// Several goroutines may call Send at the same time.
+// The error wraps ErrTooLarge for a message that is longer than the node takes. Several goroutines may call Send at the same time.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
@@ -69,3 +69,6 @@ func (e BatchError) Unwrap() []error {
 // ErrNotTried in a BatchError marks a message that the handler has left out, because an earlier message with its key has failed. If
 // the messages come from a durable, this delivery of the message does not count.
 var ErrNotTried = errors.New("ferry: not tried, because an earlier message with its key has failed")
+
+// ErrTooLarge is the error of a message that is longer than the node takes. To send it again has the same result.
+var ErrTooLarge = errors.New("ferry: the message is too large")

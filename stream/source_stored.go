@@ -94,7 +94,7 @@ func (s *Source) tell(settled settlement) {
 }
 
 func tooLong(cn *conn, size int) error {
-	return fmt.Errorf("stream: message of %d bytes with its header, the node takes at most %d", size, cn.maxFrame)
+	return fmt.Errorf("%w: %d bytes with its header, the node takes at most %d", ferry.ErrTooLarge, size, cn.maxFrame)
 }
 
 func checkKey(tag string, m *ferry.Message) error {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -117,15 +118,26 @@ func (p *Pipeline) Handle(ctx context.Context, in *ferry.Message, out ferry.Send
 	return p.end()
 }
 
-// HandleBatch handles messages in order. An error means that none of them is done.
+// HandleBatch handles messages in order. An error means that none of them is done, unless it is a ferry.BatchError: it names the
+// messages whose results are too large.
 func (p *Pipeline) HandleBatch(ctx context.Context, in []ferry.Message, out ferry.Sender) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.begin(ctx, out)
+	var tooLarge ferry.BatchError
 	for i := range in {
 		r.handle(&in[i])
+		if errors.Is(r.err, ferry.ErrTooLarge) {
+			if tooLarge == nil {
+				tooLarge = ferry.BatchError{}
+			}
+			tooLarge[i], r.err = r.err, nil
+		}
 	}
-	return p.end()
+	if err := p.end(); err != nil || tooLarge == nil {
+		return err
+	}
+	return tooLarge
 }
 
 // begin prepares the run of a call. The caller holds the lock.

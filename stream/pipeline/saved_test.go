@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,4 +49,51 @@ func TestDamagedWindow(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 	})
+}
+
+// TestTooLarge has results and states that the node does not take: the other messages go on.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	large := `{"v":1,"x":"` + strings.Repeat("x", 1000) + `"}`
+	for _, row := range []struct {
+		name    string
+		step    Step
+		results int
+		open    int
+	}{
+		{"result", Step{Distinct: Paths{"v"}}, 1, 0},
+		{"state", Step{Sample: time.Hour}, 0, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := &storage{state: map[string][]byte{}, results: map[string]string{}, limit: 500}
+			r := newRig(t, Config{Steps: steps(row.step, Step{Publish: "out/+"}), State: "state/f"})
+			r.cfg.Output = s
+			for i, m := range []ferry.Message{
+				{Tag: "in/a", Sequence: 1, Payload: []byte(large)}, {Tag: "in/b", Sequence: 2, Payload: []byte(`{"v":1}`)}, {Tag: "in/a", Sequence: 1, Payload: []byte(large)},
+			} {
+				m.Type = ferry.JSON
+				if err := r.Handle(t.Context(), &m, s); err != nil {
+					t.Fatalf("message %d: %v", i, err)
+				}
+			}
+			if stats := r.Stats(); len(s.results) != row.results || len(s.state) != 2 || stats.Failed != 1 || stats.Open != row.open {
+				t.Errorf("%d results, %d states, %+v", len(s.results), len(s.state), stats)
+			}
+		})
+	}
+}
+
+// TestTooLargeInBatch: without state, the message fails whose result is too large, and no other one.
+func TestTooLargeInBatch(t *testing.T) {
+	t.Parallel()
+	s := &storage{state: map[string][]byte{}, results: map[string]string{}, limit: 500}
+	r := newRig(t, Config{Steps: steps(Step{Where: "exists(v)"}, Step{Publish: "out/+"})})
+	err := r.HandleBatch(t.Context(), []ferry.Message{
+		{Tag: "in/a", Type: ferry.JSON, Sequence: 1, Payload: []byte(`{"v":"` + strings.Repeat("x", 1000) + `"}`)},
+		{Tag: "in/a", Type: ferry.JSON, Sequence: 2, Payload: []byte(`{"v":1}`)},
+	}, s)
+	var each ferry.BatchError
+	if !errors.As(err, &each) || len(each) != 1 || !errors.Is(each[0], ferry.ErrTooLarge) || len(s.results) != 1 {
+		t.Errorf("error %v, results %v", err, s.results)
+	}
 }

@@ -55,10 +55,15 @@ func (r *run) save() error {
 		for i := range g.pending {
 			out := &g.pending[i]
 			m := ferry.Message{Tag: out.tag, Type: out.typ, Payload: out.payload, Time: out.time, Key: out.key, ID: r.resultID(g, i)}
-			if err := r.cfg.Output.Send(r.ctx, m); err != nil {
+			switch err := r.cfg.Output.Send(r.ctx, m); {
+			case errors.Is(err, ferry.ErrTooLarge):
+				r.failed++
+				r.log.Error("pipeline: a result is not published", "function", r.cfg.Name, "err", err)
+			case err != nil:
 				return err
+			default:
+				sent = true
 			}
-			sent = true
 		}
 	}
 	if sent {
@@ -77,8 +82,17 @@ func (r *run) save() error {
 	}
 	for len(r.dirty) > 0 {
 		g := r.dirty[0]
-		r.saved = r.appendState(r.saved[:0], g)
-		if err := r.out.Send(r.ctx, ferry.Message{Tag: r.stateTag(g), Type: ferry.Raw, Payload: r.saved}); err != nil {
+		err := r.sendState(g)
+		if errors.Is(err, ferry.ErrTooLarge) { // otherwise no message of any group would be acknowledged again
+			r.failed++
+			r.log.Error("pipeline: the state of a group is dropped", "function", r.cfg.Name, "group", g.key, "err", err)
+			clear(g.slots)
+			if !g.gone {
+				r.groups.updated(g)
+			}
+			err = r.sendState(g)
+		}
+		if err != nil {
 			return err
 		}
 		g.dirty = false
@@ -86,6 +100,11 @@ func (r *run) save() error {
 	}
 	r.dirty = nil
 	return nil
+}
+
+func (r *run) sendState(g *group) error {
+	r.saved = r.appendState(r.saved[:0], g)
+	return r.out.Send(r.ctx, ferry.Message{Tag: r.stateTag(g), Type: ferry.Raw, Payload: r.saved})
 }
 
 // resultID returns the ID of a pending result, which is the same when the result is made again.

@@ -21,6 +21,7 @@ type storage struct {
 	results map[string]string // by ID
 	order   []string          // IDs
 	fail    func(tag string) error
+	limit   int // bytes of the largest payload; 0 means none
 }
 
 var errCrash = errors.New("the process ends here")
@@ -30,6 +31,9 @@ func (s *storage) Send(_ context.Context, m ferry.Message) error {
 		if err := s.fail(m.Tag); err != nil {
 			return err
 		}
+	}
+	if s.limit > 0 && len(m.Payload) > s.limit {
+		return fmt.Errorf("%d bytes: %w", len(m.Payload), ferry.ErrTooLarge)
 	}
 	if strings.HasPrefix(m.Tag, "state/") {
 		s.state[m.Tag] = slices.Clone(m.Payload)

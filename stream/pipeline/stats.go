@@ -6,7 +6,7 @@ type Stats struct {
 	Groups  int    // that it keeps state for
 	Open    int    // windows that are open, and messages that debounce and sample hold
 	Refused uint64 // messages that were dropped, because their group would exceed MaxGroups
-	Failed  uint64 // results that were not published
+	Failed  uint64 // results that were not published, and states of groups that were too large to be saved
 }
 
 // StepStats are the counters of one step. A window and its aggregate are one step.
