@@ -35,7 +35,8 @@ type Stats struct {
 }
 
 // Running is a run: chains of operators between sources and sinks. One goroutine at a time is in it: the values and timers of a run are
-// handled one after the other. All methods may overlap.
+// handled one after the other. All methods may overlap. A function that is passed to an operator must not call Stop, Err or
+// Stats, nor Push, Batch or Last of an Input: it would wait for its own end.
 type Running struct {
 	name   string
 	log    *slog.Logger

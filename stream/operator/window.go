@@ -146,7 +146,7 @@ func (o *timed[T, A, R]) session(at int64) *span[A] {
 	if i < 0 {
 		i = len(o.open)
 	}
-	if i == len(o.open) || o.open[i].Start > end {
+	if i == len(o.open) || o.open[i].Start >= end {
 		return o.insert(i, at, end)
 	}
 	s := o.open[i]
