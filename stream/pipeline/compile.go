@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -357,7 +358,7 @@ func (c *compiler) checkWindow(w *Window, at string) {
 	if w.Time == 0 && w.Session == 0 {
 		c.wrong(at+".event_time", "is for windows of time and for sessions")
 	}
-	if every := max(w.Every, 1); timed && w.Every > 0 && w.Lateness/every > maxOverlap {
+	if every := cmp.Or(w.Every, w.Time, w.Session); every > 0 && w.Lateness/every > maxOverlap {
 		c.wrong(at+".lateness", "%v keeps %d windows open: at most %d", w.Lateness, w.Lateness/every, maxOverlap)
 	}
 }
