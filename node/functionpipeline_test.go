@@ -27,6 +27,9 @@ func TestPipeline(t *testing.T) {
 		{Window: &pipeline.Window{Count: 3}}, {Aggregation: pipeline.Aggregation{Count: true}}, {Select: map[string]string{"n": "count"}}, {Publish: "n/+"},
 	}}
 	n, c, _ := started(t, []config.Function{sums, other})
+	if kind := n.functions.List()[0].Kind; kind != "pipeline" {
+		t.Errorf("the function is a %s", kind)
+	}
 	got, others := observe(t, c, "out/#"), observe(t, c, "n/#")
 	for _, v := range []string{"1", "0", `"2"`} {
 		send(t, c, "in/a", fmt.Sprintf(`{"v":%s}`, v))

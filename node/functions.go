@@ -329,6 +329,8 @@ func (f *function) kind() string {
 		return "wasm"
 	case len(f.Command) > 0:
 		return "command"
+	case len(f.Pipeline) > 0:
+		return "pipeline"
 	}
 	return "run"
 }

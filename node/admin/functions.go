@@ -28,7 +28,7 @@ type Function struct {
 	Error     string     `json:"error,omitempty"`     // why it ended, unless it was stopped
 	Handled   uint64     `json:"handled"`             // messages, since it was started
 	Failed    uint64     `json:"failed"`              // of those, how many calls ended with an error or a panic
-	Kind      string     `json:"kind"`                // run, command or wasm
+	Kind      string     `json:"kind"`                // run, command, wasm or pipeline
 	Processes *Processes `json:"processes,omitempty"` // of a worker
 	Guest     *Guest     `json:"guest,omitempty"`     // of a wasm function
 	Pipeline  *Pipeline  `json:"pipeline,omitempty"`  // of a function with a pipeline, while it runs
