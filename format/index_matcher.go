@@ -12,8 +12,9 @@ type IndexMatcher struct {
 	fields     indexFields
 	evaluation field.Evaluation
 
-	single *Matcher // of the index's only predicate
-	of     *field.Predicate
+	single   *Matcher // of the index's only predicate
+	of       *field.Predicate
+	singleID int
 
 	combinations []field.Combination
 	malformed    []bool
@@ -58,24 +59,31 @@ func (m *IndexMatcher) Match(data []byte, dst []int) (ids []int, mismatches, mal
 
 // matchSingle is Match for an index with one predicate.
 func (m *IndexMatcher) matchSingle(data []byte, dst []int) (ids []int, mismatches, malformed int) {
-	id := m.index.Cap() - 1
-	for m.index.Predicate(id) == nil {
-		id--
-	}
-	if p := m.index.Predicate(id); m.of != p {
-		m.of, m.single = p, NewMatcher(m.format, p)
+	if p := m.index.Predicate(m.singleID); p == nil || p != m.of {
+		m.findSingle()
 	}
 	ok, mismatch, err := m.single.Match(data)
 	switch {
 	case err != nil:
 		return dst, 0, 1
 	case ok:
-		dst = append(dst, id)
+		dst = append(dst, m.singleID)
 	}
 	if mismatch {
 		mismatches = 1
 	}
 	return dst, mismatches, 0
+}
+
+// findSingle finds the index's only predicate. The ids below Cap of removed predicates are free.
+func (m *IndexMatcher) findSingle() {
+	m.singleID = m.index.Cap() - 1
+	for m.index.Predicate(m.singleID) == nil {
+		m.singleID--
+	}
+	if p := m.index.Predicate(m.singleID); m.of != p {
+		m.of, m.single = p, NewMatcher(m.format, p)
+	}
 }
 
 // findEach finds the paths of malformed data. It makes a pass for each combination of paths, because some of them may
