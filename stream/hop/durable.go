@@ -18,8 +18,8 @@ import (
 const commitInterval = 50 * time.Millisecond
 
 // durable shares the messages of a stream between its members on this node, each to one of them, until they are acked. While it has
-// members, one goroutine holds the engine's cursor of this name and reads. Acks, credit and time change the Window, and whoever
-// changes it sends what can be sent then.
+// members, one goroutine holds the engine's cursor of this name and reads. Acks, credit and time change the Window. The
+// goroutine that changes it sends what can be sent then.
 type durable struct {
 	broker *Broker
 	stored *storedStream

@@ -83,7 +83,7 @@ func (s *session) beginStored(v native.SubFrame, local *LocalSub) error {
 	return nil
 }
 
-// announceAfter is announce after find, which asks the engine where sub begins.
+// announceAfter is announce after find, which gets from the engine where sub begins.
 func (s *session) announceAfter(sub *storedSub, result native.ResultFrame, find func() error) {
 	s.broker.readers.Add(1)
 	go func() {
@@ -130,9 +130,9 @@ func (s *storedSub) storeStart() error {
 	}
 }
 
-// notBehindNext makes a subscription begin with the next message at the latest. A client that goes on behind what it has received asks
-// for more if the stream has begun again, or has lost its end: without this, it would miss as many messages. If the engine does not
-// say where the stream ends, the subscription begins where it asked to.
+// notBehindNext makes a subscription begin with the next message at the latest. A client continues after the last message that it has
+// received. If the stream has begun again, or has lost its end, that number is ahead of the stream, and the client would miss the
+// messages before it. If the engine does not say where the stream ends, the subscription begins with the client's number.
 func (s *storedSub) notBehindNext() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
