@@ -29,6 +29,11 @@ func (f *function) openPipeline(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("state %s: %w", f.State, err)
 	}
+	last, err := f.node.lastSequence(ctx, f.Observe[0])
+	if err != nil {
+		return err
+	}
+	f.pipeline.EndsAt(last)
 	if emptied > 0 {
 		f.node.log.Warn("the steps of a pipeline have changed: its saved state is dropped", "function", f.Name, "groups", emptied)
 	}
@@ -40,20 +45,36 @@ func (f *function) openPipeline(ctx context.Context) (err error) {
 func (n *Node) saved(ctx context.Context, tag string) iter.Seq2[[]byte, error] {
 	below := tag + "/#"
 	return func(yield func([]byte, error) bool) {
-		all := n.streams.all()
-		i := slices.IndexFunc(all, func(s storedStream) bool {
-			return slices.ContainsFunc(s.config.Tags, func(tags string) bool { return topic.Covers(tags, below) })
-		})
-		if i < 0 {
-			yield(nil, fmt.Errorf("no stream stores %s", below))
-			return
+		s, err := n.streamOf(below)
+		if err == nil {
+			err = eachRecord(ctx, s, func(r *engine.Record) bool {
+				return !topic.Match(below, r.Tag) || yield(r.Payload, nil)
+			})
 		}
-		if err := eachRecord(ctx, all[i].stream, func(r *engine.Record) bool {
-			return !topic.Match(below, r.Tag) || yield(r.Payload, nil)
-		}); err != nil {
+		if err != nil {
 			yield(nil, err)
 		}
 	}
+}
+
+// lastSequence returns the sequence number of the last message of the stream that stores a filter.
+func (n *Node) lastSequence(ctx context.Context, filter string) (uint64, error) {
+	s, err := n.streamOf(filter)
+	if err != nil {
+		return 0, err
+	}
+	info, err := s.Info(ctx)
+	return info.Last, err
+}
+
+// streamOf returns the stream that stores all tags of a filter.
+func (n *Node) streamOf(filter string) (engine.Stream, error) {
+	for _, s := range n.streams.all() {
+		if slices.ContainsFunc(s.config.Tags, func(tags string) bool { return topic.Covers(tags, filter) }) {
+			return s.stream, nil
+		}
+	}
+	return nil, fmt.Errorf("no stream stores %s", filter)
 }
 
 // eachRecord calls visit for the records that a stream has, until it returns false. A damaged record is left out.

@@ -97,3 +97,35 @@ func TestTooLargeInBatch(t *testing.T) {
 		t.Errorf("error %v, results %v", err, s.results)
 	}
 }
+
+// TestStreamOfBackup restores state that is newer than its stream.
+func TestStreamOfBackup(t *testing.T) {
+	t.Parallel()
+	s := &storage{state: map[string][]byte{}, results: map[string]string{}}
+	cfg := Config{Steps: steps(Step{Window: &Window{Count: 2}}, Step{Aggregation: Aggregation{Count: true}}, Step{Publish: "out/+"}), State: "state/f"}
+	message := func(sequence uint64) *ferry.Message {
+		return &ferry.Message{Tag: "in/a", Type: ferry.JSON, Sequence: sequence, Payload: []byte(`{}`)}
+	}
+	r := newRig(t, cfg)
+	r.cfg.Output = s
+	if err := r.Handle(t.Context(), message(10), s); err != nil {
+		t.Fatal(err)
+	}
+	next := newRig(t, cfg)
+	next.cfg.Output = s
+	if _, _, err := next.Restore(s.saved()); err != nil {
+		t.Fatal(err)
+	}
+	next.EndsAt(8)
+	for _, row := range []struct {
+		sequence uint64
+		results  int
+	}{{8, 0}, {9, 1}} {
+		if err := next.Handle(t.Context(), message(row.sequence), s); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.results) != row.results {
+			t.Errorf("after message %d: results %v, want %d", row.sequence, s.results, row.results)
+		}
+	}
+}

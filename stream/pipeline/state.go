@@ -175,6 +175,18 @@ func (p *Pipeline) Restore(states iter.Seq2[[]byte, error]) (restored, emptied i
 	return len(p.groups.byKey), len(outdated), p.end()
 }
 
+// EndsAt says that the stream of the messages ends with this sequence number. A stream that was restored from a backup may end before
+// the messages that the saved state contains. Its next messages have their numbers, and are new. It is called after Restore.
+func (p *Pipeline) EndsAt(last uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.groups.byKey {
+		for key, sequence := range g.applied {
+			g.applied[key] = min(sequence, last)
+		}
+	}
+}
+
 // readState returns the group of saved state; nil if it cannot be read. complete reports whether the group has the state of its steps.
 func (p *Pipeline) readState(data []byte) (g *group, complete bool) {
 	s := &saved{data: data}
