@@ -141,6 +141,9 @@ func (a *aggregates) merge(into, from *collection) {
 		case last:
 			to.text = each.text
 		case distinctCount:
+			if to.seen == nil { // damaged state
+				to.seen = map[uint64]struct{}{}
+			}
 			for h := range each.seen {
 				if len(to.seen) < maxDistinct {
 					to.seen[h] = struct{}{}

@@ -51,6 +51,24 @@ func TestDamagedWindow(t *testing.T) {
 	})
 }
 
+// TestDamagedDistinct joins a session that has lost its values with another one.
+func TestDamagedDistinct(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Config{Steps: steps(
+		Step{Window: &Window{Session: 5 * time.Second, EventTime: "t", Unit: Seconds, Lateness: time.Minute}},
+		Step{Aggregation: Aggregation{DistinctCount: "t"}}, Step{Select: map[string]string{"n": "distinct_count"}}, Step{Publish: "out/+"},
+	)})
+	r.put("a", `{"t":1}`)
+	r.put("a", `{"t":8}`)
+	open, _, _ := r.groups.byKey["in/a"].slots[0].(*windowSlot).Open()
+	open[0].State.each[0].seen = nil
+	r.put("a", `{"t":4}`)
+	r.put("a", `{"t":100}`)
+	if len(r.sent) != 1 || string(r.sent[0].Payload) != `{"n":2}` {
+		t.Errorf("got %v, want one result", r.sent)
+	}
+}
+
 // TestTooLarge has results and states that the node does not take: the other messages go on.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
