@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"example.com/ferry"
 	"example.com/ferry/cpu"
@@ -88,8 +87,8 @@ func (p *Pool) build(ctx context.Context, metered []byte) (err error) {
 	if err := p.exportHost(ctx); err != nil {
 		return err
 	}
-	if _, err := wasi_snapshot_preview1.Instantiate(ctx, p.runtime); err != nil {
-		return fmt.Errorf("wasm: %w", err)
+	if err := p.exportWASI(ctx); err != nil {
+		return err
 	}
 	if p.module, err = p.runtime.CompileModule(ctx, metered); err != nil {
 		return fmt.Errorf("wasm: %s: %w", p.cfg.Name, err)

@@ -2,8 +2,12 @@ package wasm
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 )
+
+// errStopped ends a guest that prints when its call is to end. One call of fd_write can print the guest's memory any number of times.
+var errStopped = errors.New("it prints after the end of its call")
 
 // lineWriter logs what a guest prints, line by line.
 type lineWriter struct {
@@ -11,8 +15,13 @@ type lineWriter struct {
 	rest []byte // of a line without its end; at most maxLine bytes
 }
 
-// Write logs the lines that b completes.
+// Write logs the lines that b completes. It ends the guest if its call is to end.
 func (w *lineWriter) Write(b []byte) (int, error) {
+	select {
+	case <-w.stopped:
+		panic(errStopped)
+	default:
+	}
 	for rest := b; len(rest) > 0; {
 		part := rest[:min(len(rest), maxLine-len(w.rest))]
 		line, _, ended := bytes.Cut(part, []byte("\n"))

@@ -336,6 +336,7 @@ func TestRefused(t *testing.T) {
 		{"more memory than it may have", hex.EncodeToString(guest), 64 << 10, "needs 128 KiB of memory to start, and may have 64 KiB"},
 		{"a memory of the host", header + "02080101610162020001", 0, "a.b is not a function"},
 		{"a large table", header + "0407017000ffffff7f" + "0503010001", 0, "a table of 268435455 entries"},
+		{"many tables", header + "045611" + strings.Repeat("7000808004", 17) + "0503010001", 0, "17 tables: at most 16"},
 		{"a global that only the host has", header + "0105016000017f" + "03020100" + "0503010001" + "0a0601040023000b", 0, "no such global"},
 		{"a local that only the host has", header + "0105016000017f" + "03020100" + "0503010001" + "0a0601040020000b", 0, "no such local"},
 		{"an unknown instruction", header + "01040160000003020100" + "0503010001" + "0a05010300120b", 0, "unknown instruction 0x12"},

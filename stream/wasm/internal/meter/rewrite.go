@@ -12,8 +12,10 @@ const (
 	Start = "ferry:start" // the module's start function, if it has one; it does not run by itself any more
 )
 
-// maxLocals bounds the locals of a function, as wazero does.
-const maxLocals = 50_000
+const (
+	maxLocals = 50_000 // of a function, as in wazero
+	maxTables = 16     // of a module: each has memory of its own
+)
 
 // Limits bound what an instance of the module may use.
 type Limits struct {
@@ -218,6 +220,10 @@ func (m *module) limit(id byte, most uint32, exceeded func(minimum uint32) strin
 	var b []byte
 	err := m.read(id, func(r *reader) {
 		n := r.count()
+		if id == sectionTable && n > maxTables {
+			r.fail(fmt.Sprintf("%d tables: at most %d", n, maxTables))
+			return
+		}
 		b = appendUint(b, n)
 		for range n {
 			if id == sectionTable {

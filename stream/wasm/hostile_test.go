@@ -1,0 +1,124 @@
+package wasm_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/stream/wasm"
+)
+
+// imported is a function of WASI. Its type is a number of a type in assemble.
+type imported struct {
+	name string
+	typ  byte
+}
+
+const guestMemory = 16 << 20 // of the guests that assemble makes
+
+// assemble returns a guest with imported functions, a function without parameters and results, and a ferry_handle. Both have a local 2.
+// The imports have the first numbers; the function leaf has the next one. text is at 0 in memory.
+func assemble(imports []imported, leaf, handle []byte, text string) []byte {
+	number := func(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }
+	sized := func(parts ...[]byte) []byte {
+		all := slices.Concat(parts...)
+		return append(number(len(all)), all...)
+	}
+	named := func(name string) []byte { return sized([]byte(name)) }
+	section := func(id byte, parts ...[]byte) []byte { return append([]byte{id}, sized(parts...)...) }
+	list := number(len(imports))
+	for _, i := range imports {
+		list = slices.Concat(list, named("wasi_snapshot_preview1"), named(i.name), []byte{0, i.typ})
+	}
+	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
+		section(1, []byte{5}, // types: a function has 0x60, its parameters and its results; 0x7f is i32, 0x7e is i64
+			[]byte{0x60, 2, 0x7f, 0x7f, 1, 0x7f},
+			[]byte{0x60, 3, 0x7f, 0x7f, 0x7f, 0},
+			[]byte{0x60, 4, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f},
+			[]byte{0x60, 5, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 1, 0x7f},
+			[]byte{0x60, 9, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7e, 0x7e, 0x7f, 0x7f, 1, 0x7f}),
+		section(2, list),
+		section(3, []byte{2, 1, 0}),
+		section(5, []byte{1, 0}, number(guestMemory>>16)),
+		section(7, []byte{2}, named("memory"), []byte{2, 0}, named("ferry_handle"), []byte{0}, number(len(imports)+1)),
+		section(10, []byte{2}, sized([]byte{0}, leaf, []byte{0x0b}), sized([]byte{1, 1, 0x7f}, handle, []byte{0x0b})),
+		section(11, []byte{1, 0, 0x41, 0, 0x0b}, named(text)))
+}
+
+// constants are i32.const instructions for numbers that are not negative.
+func constants(numbers ...int) (code []byte) {
+	for _, n := range numbers {
+		for code = append(code, 0x41); n > 0x3f; n >>= 7 {
+			code = append(code, byte(n&0x7f)|0x80)
+		}
+		code = append(code, byte(n))
+	}
+	return code
+}
+
+// repeat is a loop of n iterations, which are counted in local 2.
+func repeat(n int, body []byte) []byte {
+	return slices.Concat([]byte{0x03, 0x40}, body, []byte{0x20, 2}, constants(1), []byte{0x6a, 0x22, 2}, constants(n), []byte{0x48, 0x0d, 0, 0x0b})
+}
+
+// TestHeavyCode checks that a call of a guest ends whose code takes long in few iterations of its loop, or in one call of the host.
+func TestHeavyCode(t *testing.T) {
+	const vectors = 4000
+	for _, row := range []struct {
+		name         string
+		imports      []imported
+		leaf, handle []byte
+	}{
+		{"prints", []imported{{"fd_write", 2}}, nil, slices.Concat(
+			repeat(vectors, slices.Concat([]byte{0x20, 2}, constants(8), []byte{0x6c}, constants(guestMemory), []byte{0x36, 2, 4})),
+			constants(1, 0, vectors, 0), []byte{0x10, 0, 0x1a})},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p, err := wasm.Start(t.Context(), assemble(row.imports, row.leaf, append(row.handle, constants(0)...), ""),
+				wasm.Config{Memory: guestMemory, Timeout: 20 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = p.Close() })
+			if err := p.Handle(t.Context(), &ferry.Message{}, discard{}); !errors.Is(err, wasm.ErrTimeout) {
+				t.Errorf("got %v, want %v", err, wasm.ErrTimeout)
+			}
+		})
+	}
+}
+
+// TestMounts checks that a guest makes no symbolic link, which would lead out of the directory, and no descriptor with a large number.
+func TestMounts(t *testing.T) {
+	t.Parallel()
+	const link, target = "link", "../../secret"
+	for _, row := range []struct {
+		name    string
+		imports []imported
+		handle  []byte
+	}{
+		{"symbolic link", []imported{{"path_symlink", 3}}, slices.Concat(constants(len(link), len(target), 3, 0, len(link)), []byte{0x10, 0})},
+		{"descriptor", []imported{{"path_open", 4}, {"fd_renumber", 0}}, slices.Concat(
+			constants(3, 0, 0, len(link), 1), []byte{0x42, 0x7f, 0x42, 0x7f}, constants(0, 100), []byte{0x10, 0, 0x1a},
+			constants(100), []byte{0x28, 2, 0}, constants(1<<20), []byte{0x10, 1})},
+	} {
+		dir := t.TempDir()
+		p, err := wasm.Start(t.Context(), assemble(row.imports, nil, row.handle, link+target),
+			wasm.Config{Memory: guestMemory, Mounts: []wasm.Mount{{Host: dir, Guest: "/", Write: true}}})
+		if err != nil {
+			t.Fatal(row.name, err)
+		}
+		t.Cleanup(func() { _ = p.Close() })
+		var failed *wasm.HandlerError
+		if err := p.Handle(t.Context(), &ferry.Message{}, discard{}); !errors.As(err, &failed) || failed.Status != 63 {
+			t.Errorf("%s: got %v, want status 63, EPERM", row.name, err)
+		}
+		if _, err := os.Readlink(filepath.Join(dir, link)); err == nil {
+			t.Errorf("%s: there is a symbolic link", row.name)
+		}
+	}
+}
