@@ -69,11 +69,20 @@ func repeat(n int, body []byte) []byte {
 // TestHeavyCode checks that a call of a guest ends whose code takes long in few iterations of its loop, or in one call of the host.
 func TestHeavyCode(t *testing.T) {
 	const vectors = 4000
+	copied := constants(0, 1<<19, 1<<19)
+	fill := slices.Concat(constants(0, 0, guestMemory), []byte{0xfc, 0x0b, 0})
+	division := []byte{0x20, 0, 0x41, 3, 0x6d, 0x21, 0} // local 0 divided by 3
+	call := slices.Concat(constants(1, 1, 1), []byte{0x10, 0})
 	for _, row := range []struct {
 		name         string
 		imports      []imported
 		leaf, handle []byte
 	}{
+		{"fills its memory", nil, nil, repeat(2000, fill)},
+		{"copies its memory", nil, nil, repeat(50_000, slices.Concat(copied, []byte{0xfc, 0x0a, 0, 0}))},
+		{"long code", nil, nil, repeat(40_000, slices.Repeat(division, 10_000))},
+		{"calls", nil, slices.Repeat(division, 36), repeat(10_000, slices.Repeat(call, 1000))},
+		{"calls without a loop", nil, slices.Repeat(division, 20_000), slices.Repeat(call, 10_000)},
 		{"prints", []imported{{"fd_write", 2}}, nil, slices.Concat(
 			repeat(vectors, slices.Concat([]byte{0x20, 2}, constants(8), []byte{0x6c}, constants(guestMemory), []byte{0x36, 2, 4})),
 			constants(1, 0, vectors, 0), []byte{0x10, 0, 0x1a})},

@@ -33,8 +33,10 @@ const (
 	opF64Const     = 0x44
 	opI32Eqz       = 0x45
 	opI32LtS       = 0x48
+	opI32GeS       = 0x4e
 	opI32Add       = 0x6a
 	opI32Sub       = 0x6b
+	opI32ShrU      = 0x76
 	opLastNumeric  = 0xc4
 	opRefNull      = 0xd0
 	opRefIsNull    = 0xd1
@@ -49,8 +51,6 @@ const (
 // skipImmediates skips what follows the opcode op, except for the instructions that function.scan handles.
 func (r *reader) skipImmediates(op byte) {
 	switch {
-	case op == opBlock || op == opIf:
-		r.skipInteger(33)
 	case op == opBr || op == opBrIf || op == opTableGet || op == opTableSet || op == opRefFunc:
 		r.uint32()
 	case op == opBrTable:
@@ -72,11 +72,9 @@ func (r *reader) skipImmediates(op byte) {
 		r.take(4)
 	case op == opF64Const:
 		r.take(8)
-	case op == opPrefixMisc:
-		r.skipMisc()
 	case op == opPrefixVector:
 		r.skipVector()
-	case op <= 0x01, op == 0x05, op == opEnd, op == 0x0f, op == opDrop, op == 0x1b, op >= opI32Eqz && op <= opLastNumeric, op == opRefIsNull:
+	case op <= 0x01, op == 0x05, op == 0x0f, op == opDrop, op == 0x1b, op >= opI32Eqz && op <= opLastNumeric, op == opRefIsNull:
 	default:
 		r.fail(fmt.Sprintf("unknown instruction 0x%02x: want WebAssembly 2.0", op))
 	}
@@ -87,18 +85,24 @@ func (r *reader) memoryArgument() {
 	r.uint32()
 }
 
-// skipMisc skips what follows 0xfc: conversions, bulk memory and tables.
-func (r *reader) skipMisc() {
+// skipMisc skips what follows 0xfc: conversions, bulk memory and tables. It reports whether the instruction takes from the stack how
+// many bytes or entries it copies or fills.
+func (r *reader) skipMisc() (sized bool) {
 	switch op := r.uint32(); {
 	case op <= 7:
-	case op == 9 || op == 11 || op == 13 || op >= 15 && op <= 17:
+	case op == 11 || op == 17: // memory.fill, table.fill
 		r.uint32()
-	case op == 8 || op == 10 || op == 12 || op == 14:
+		return true
+	case op == 8 || op == 10 || op == 12 || op == 14: // memory.init, memory.copy, table.init, table.copy
 		r.uint32()
+		r.uint32()
+		return true
+	case op == 9 || op == 13 || op == 15 || op == 16:
 		r.uint32()
 	default:
 		r.fail(fmt.Sprintf("unknown instruction 0xfc %d: want WebAssembly 2.0", op))
 	}
+	return false
 }
 
 // skipVector skips what follows 0xfd: vectors of 128 bits.
