@@ -34,6 +34,13 @@ func newDeployer(t *testing.T, c *stream.Client) deployer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = node.Close() })
+	for ctx.Err() == nil { // a node is ready a moment before it serves the service
+		_, err := rpc.Call[deploy.List](ctx, node, deploy.MethodList, &deploy.ListRequest{})
+		if err == nil || call.StatusOf(err).Code != call.Unavailable {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
 	return deployer{t, node}
 }
 
@@ -185,6 +192,32 @@ func TestDeployRefused(t *testing.T) {
 	}
 	if err := n.Apply(changed(n, func(c *config.Config) { c.Functions[0].Name, c.Functions[0].Durable = "a", "a" })); err == nil || !strings.Contains(err.Error(), "is taken") {
 		t.Errorf("a configuration with a function of the same name: got %v", err)
+	}
+}
+
+// TestDeployedDoesNotStart checks that a node starts when a deployed function does not: it is removed over the node.
+func TestDeployedDoesNotStart(t *testing.T) {
+	cfg := quiet(t)
+	n := build(t, cfg)
+	stop := run(t, n)
+	c, err := client(t, n, "tcp", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	newDeployer(t, c).must(1, deploy.Spec{Name: "a", Observe: []string{"in/#"}}, module(t, testGuest, ""))
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	n = build(t, changed(n, func(c *config.Config) { c.Deploy.Subscribe = []string{"other"} }))
+	run(t, n)
+	if state := n.functions.all()[0].state(); state.Running || !strings.Contains(state.Error, "forbidden") {
+		t.Errorf("got %+v, want the error forbidden", state)
+	}
+	if c, err = client(t, n, "tcp", n.id.Token()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rpc.Call[deploy.Target](t.Context(), newDeployer(t, c).node, deploy.MethodRemove, &deploy.Target{Name: "a"}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -153,9 +153,16 @@ func (fs *functions) with(name string, do func(*function) error) error {
 	return fmt.Errorf("%w: %s", admin.ErrNoFunction, name)
 }
 
+// startAll starts the functions. The error is that of a function of the configuration. A deployed one that does not start shows why, as one
+// that has ended by itself: the node is needed to replace or remove it.
 func (fs *functions) startAll(ctx context.Context) error {
 	for _, f := range fs.all() {
-		if err := f.start(ctx); err != nil {
+		err := f.start(ctx)
+		if err != nil && f.version > 0 && ctx.Err() == nil {
+			f.node.log.Error("a deployed function does not run", "function", f.Name, "err", err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}
