@@ -37,6 +37,7 @@ type staging struct {
 
 // openStaging makes a directory in memory, if there is a file system for it. It also removes what ended processes have left there.
 func openStaging(memory, dir, streams string, log *slog.Logger) *staging {
+	removeForeign(streams)
 	if memory == "" {
 		return nil
 	}
@@ -47,6 +48,18 @@ func openStaging(memory, dir, streams string, log *slog.Logger) *staging {
 		return nil
 	}
 	return s
+}
+
+// removeForeign removes the links to staged batches that do not lead into a directory of this user. After a start of the machine the
+// memory is empty, and each user can make a directory of the same name there: the server would store what is in it.
+func removeForeign(streams string) {
+	found, _ := os.ReadDir(streams) // without it there are no links
+	for _, d := range found {
+		link := filepath.Join(streams, d.Name(), batchesDir)
+		if target, err := os.Readlink(link); err == nil && !ownDir(filepath.Dir(target)) {
+			os.Remove(link) // the server logs that it cannot complete a batch
+		}
+	}
 }
 
 func (s *staging) open(dir string) (err error) {

@@ -201,3 +201,20 @@ func TestDirectoriesOfOthersStay(t *testing.T) {
 		t.Error("a file was made where another user wants it")
 	}
 }
+
+// After a start of the machine, another user can have made the directory that a link of the store leads to.
+func TestBatchesOfOthersAreNotRead(t *testing.T) {
+	r := newStagingRig(t)
+	killed := r.open()
+	killed.begin()
+	killed.choose("ferry-a", 1)
+	killed.lock.Close()
+	r.stage()
+	if err := os.Chmod(killed.root, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	r.open().close()
+	if _, err := os.Lstat(filepath.Join(r.streams, "ferry-a", batchesDir)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the server would read what another user can write: %v", err)
+	}
+}
