@@ -51,6 +51,7 @@ type tagSource[T any] struct {
 	run     *Running
 	decode  func(*ferry.Message) (T, error)
 	replays bool
+	began   bool // a message has come
 }
 
 var _ ferry.BatchHandler = (*tagSource[int])(nil)
@@ -70,6 +71,10 @@ func (o *tagSource[T]) HandleBatch(_ context.Context, in []ferry.Message, _ ferr
 }
 
 func (o *tagSource[T]) push(m *ferry.Message) {
+	if o.replays && !o.began {
+		o.began = true
+		o.in.last = min(o.in.last, m.Sequence-1) // a restored stream may end before the messages that the state has
+	}
 	v, err := o.decode(m)
 	if err != nil {
 		o.run.malformed(m.Tag, err)

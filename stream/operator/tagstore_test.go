@@ -270,3 +270,38 @@ func TestPublish(t *testing.T) {
 		}
 	}
 }
+
+// TestShorterStream starts a run again on a stream that ends before the last message of the state, as after a restored backup.
+func TestShorterStream(t *testing.T) {
+	t.Parallel()
+	store := newMapStore()
+	for _, least := range []int{20, 21} { // the counts before and after
+		client := dialNode(t)()
+		results := make(chan int, 100)
+		in := operator.FromTag(client, stream.Function{Observe: []string{"readings/#"}, From: stream.FromFirst()}, decode)
+		counted := operator.Scan(in, 0, func(n int, _ reading) int { return n + 1 })
+		r, err := operator.Start(t.Context(), &operator.Config{Store: store}, operator.Each(counted, func(_ context.Context, n int, _ int64) error {
+			results <- n
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n < least; { // the run subscribes in the background
+			if err := client.SendStored(t.Context(), ferry.Message{Tag: "readings/a", Type: ferry.JSON, Payload: []byte(`{}`)}); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case n = <-results:
+			case <-r.Done():
+				t.Fatal(r.Err())
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		if s := r.Stats(); s.Repeated > 0 {
+			t.Errorf("%d messages were skipped", s.Repeated)
+		}
+		r.Stop()
+		_ = client.Close()
+	}
+}
