@@ -175,7 +175,7 @@ func (n *Node) redeploy(next func(*config.Config, *deploy.Store) (deploy.Functio
 	if err != nil {
 		return f, err
 	}
-	r := n.sameConfig()
+	r := n.sameConfig(f.Name)
 	if at := slices.IndexFunc(r.deployed, func(d deploy.Function) bool { return d.Name == f.Name }); at >= 0 {
 		r.deployed[at] = f
 	} else {
@@ -201,10 +201,10 @@ func (n *Node) redeploy(next func(*config.Config, *deploy.Store) (deploy.Functio
 	return f, nil
 }
 
-// sameConfig returns a reload that changes nothing.
-func (n *Node) sameConfig() *reload {
+// sameConfig returns a reload that changes one function at most.
+func (n *Node) sameConfig(function string) *reload {
 	cfg := n.config()
-	return &reload{last: cfg, next: cfg, near: n.nearest(), deployed: n.deployed.list()}
+	return &reload{last: cfg, next: cfg, near: n.nearest(), deployed: n.deployed.list(), only: function}
 }
 
 // removeDeployed stops and removes a function.
@@ -217,7 +217,7 @@ func (n *Node) removeDeployed(name string) error {
 	if err := n.deployed.store.Remove(name); err != nil {
 		return err
 	}
-	c, err := n.prepareFunctions(n.sameConfig())
+	c, err := n.prepareFunctions(n.sameConfig(name))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,6 +219,33 @@ func TestDeployedDoesNotStart(t *testing.T) {
 	}
 	if _, err := rpc.Call[deploy.Target](t.Context(), newDeployer(t, c).node, deploy.MethodRemove, &deploy.Target{Name: "a"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDeployChangesOneFunction checks that a deployment and a removal leave the other functions alone, whose files may be half written.
+func TestDeployChangesOneFunction(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mine.wasm")
+	if err := os.WriteFile(file, module(t, testGuest, ""), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, c, _ := started(t, []config.Function{guestConfig(file)})
+	d := newDeployer(t, c)
+	spec := deploy.Spec{Name: "a", Observe: []string{"other"}}
+	d.must(1, spec, module(t, testGuest, ""))
+	mine := n.functions.all()[0].state()
+	if err := os.WriteFile(file, module(t, testGuest, "")[:500], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.must(2, spec, module(t, otherGuest, ""))
+	if _, err := rpc.Call[deploy.Target](t.Context(), d.node, deploy.MethodRemove, &deploy.Target{Name: "a"}); err != nil {
+		t.Error(err)
+	}
+	all := n.functions.all()
+	if len(all) != 1 {
+		t.Fatalf("%d functions are left, want that of the configuration", len(all))
+	}
+	if now := all[0].state(); !now.Running || now.Guest.Version != mine.Guest.Version {
+		t.Errorf("got %+v with guest %+v, want %+v", now, now.Guest, mine.Guest)
 	}
 }
 

@@ -20,7 +20,8 @@ type restaffing struct {
 
 // prepareFunctions compares the functions with those of the next configuration. It starts the processes of new workers and
 // compiles new guests. A function stays, with its connection and its statistics, if nothing of it changes, the file of its guest
-// included. If the listener that it uses goes, it is started again on another one, unless it was stopped.
+// included. If the listener that it uses goes, it is started again on another one, unless it was stopped. While a function is deployed or
+// removed, all others stay.
 func (n *Node) prepareFunctions(r *reload) (change, error) {
 	if n.functions == nil {
 		return change{}, nil
@@ -35,6 +36,10 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 	for _, want := range append(wantedFunctions(r.next), configsOf(r.deployed, n.deployed)...) {
 		old := running[want.Name]
 		delete(running, want.Name)
+		if r.only != "" && want.Name != r.only && old != nil {
+			c.list = append(c.list, old)
+			continue
+		}
 		f, err := n.functionOf(want, r)
 		if err != nil {
 			errs = append(errs, err)

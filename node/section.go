@@ -71,6 +71,7 @@ type reload struct {
 	near       endpoint          // what Node.near will be; set by the section listeners
 	proxy      *proxy.Proxy      // what Node.proxy will be; set by the section proxy
 	deployed   []deploy.Function // what will be deployed
+	only       string            // the function that is deployed or removed; all others stay. Empty: any may change
 }
 
 // Refused says that a section cannot apply a configuration, which therefore is not in use.
