@@ -18,6 +18,9 @@ type Config struct {
 // Never is a time that does not come.
 const Never = math.MaxInt64
 
+// maxOpen bounds the windows of Count and Time that are open. Values in descending order would each begin one.
+const maxOpen = 2048
+
 // Window is one window. Its times are Unix nanoseconds: End is the first one that is not in it.
 type Window[S any] struct {
 	Start, End int64 // of windows of Count alone, the times of the first and the last value
@@ -38,7 +41,7 @@ type Windows[S any] struct {
 }
 
 // Add returns the windows to which a value of this time belongs, with their Count increased. There are none if the value is late:
-// all of them have ended. The slice and the windows are valid until the next call of Add or Pop.
+// all of them have ended, or too many are open. The slice and the windows are valid until the next call of Add or Pop.
 func (w *Windows[S]) Add(at int64) []*Window[S] {
 	w.added = w.added[:0]
 	switch {
@@ -174,7 +177,9 @@ func (w *Windows[S]) addCountedOrTimed(at int64) {
 			return
 		}
 	}
-	w.added = append(w.added, w.insert(i, at, end))
+	if len(w.open) < maxOpen {
+		w.added = append(w.added, w.insert(i, at, end))
+	}
 }
 
 func (w *Windows[S]) addSession(at int64) {

@@ -135,3 +135,18 @@ func check(t *testing.T, seed uint64, c Config, times []int64, want map[string]b
 		t.Errorf("seed %d, %+v: %d windows, want %d", seed, c, len(got), len(want))
 	}
 }
+
+// TestMaxOpen has values in descending order, of which each would begin a window.
+func TestMaxOpen(t *testing.T) {
+	t.Parallel()
+	w := Windows[int]{Config: Config{Time: time.Second, Count: 2}}
+	refused := 0
+	for at := int64(10_000); at > 0; at-- {
+		if len(w.Add(at)) == 0 {
+			refused++
+		}
+	}
+	if w.Len() != maxOpen || refused != 10_000-maxOpen {
+		t.Errorf("%d windows are open, and %d values are in none", w.Len(), refused)
+	}
+}
