@@ -240,7 +240,7 @@ func (n *Node) serveDeployments(s *serving) error {
 	srv := rpc.NewServer(&rpc.ServerConfig{MaxCalls: 4, Log: n.log})
 	rpc.HandleClientStream(srv, deploy.MethodDeploy, n.receiveDeployment, rpc.MaxCalls(1))
 	rpc.Handle(srv, deploy.MethodRollback, func(_ context.Context, in *deploy.Target) (*deploy.Deployed, error) {
-		return deployedStatus(n.rollBack(in.Name))
+		return n.deployedStatus(n.rollBack(in.Name))
 	})
 	rpc.Handle(srv, deploy.MethodRemove, func(_ context.Context, in *deploy.Target) (*deploy.Target, error) {
 		return in, deploymentError(n.removeDeployed(in.Name))
@@ -282,14 +282,20 @@ func (n *Node) receiveDeployment(_ context.Context, in *rpc.Receiver[deploy.Piec
 	if spec == nil {
 		return nil, &call.Status{Code: call.InvalidArgument, Message: "the first piece has no spec"}
 	}
-	return deployedStatus(n.deploy(*spec, module))
+	return n.deployedStatus(n.deploy(*spec, module))
 }
 
-func deployedStatus(f deploy.Function, err error) (*deploy.Deployed, error) {
+func (n *Node) deployedStatus(f deploy.Function, err error) (*deploy.Deployed, error) {
 	if err != nil {
 		return nil, deploymentError(err)
 	}
-	return &deploy.Deployed{Name: f.Name, Version: f.Current, SHA256: f.InUse().SHA256}, nil
+	done := &deploy.Deployed{Name: f.Name, Version: f.Current, SHA256: f.InUse().SHA256}
+	for _, running := range n.functions.all() {
+		if running.Name == f.Name {
+			done.Error = running.state().Error
+		}
+	}
+	return done, nil
 }
 
 // deploymentError returns an error with a code.

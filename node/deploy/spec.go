@@ -46,6 +46,7 @@ type Deployed struct {
 	Name    string `json:"name"`
 	Version int    `json:"version"`
 	SHA256  string `json:"sha256"`
+	Error   string `json:"error,omitempty"` // why the version, which is in use, does not run
 }
 
 // Target is the function that Rollback and Remove mean.

@@ -136,7 +136,7 @@ func (c *deployCmd) deploy(ctx context.Context, e *env, node *rpc.Client) error 
 	if err != nil {
 		return err
 	}
-	return c.print(e, done, "%s: version %d runs\n", done.Name, done.Version)
+	return c.printDeployed(e, done)
 }
 
 // deployModule sends a module in pieces.
@@ -167,7 +167,7 @@ func (c *deployCmd) rollback(ctx context.Context, e *env, node *rpc.Client) erro
 	if err != nil {
 		return err
 	}
-	return c.print(e, done, "%s: version %d runs\n", done.Name, done.Version)
+	return c.printDeployed(e, done)
 }
 
 func (c *deployCmd) remove(ctx context.Context, e *env, node *rpc.Client) error {
@@ -200,6 +200,14 @@ func (c *deployCmd) list(ctx context.Context, e *env, node *rpc.Client) error {
 		return err
 	}
 	return c.print(e, all, "%s", text.String())
+}
+
+// printDeployed prints which version is in use. It is an error if that does not run.
+func (c *deployCmd) printDeployed(e *env, done *deploy.Deployed) error {
+	if done.Error != "" {
+		return fmt.Errorf("%s: version %d is in use and does not run: %s", done.Name, done.Version, done.Error)
+	}
+	return c.print(e, done, "%s: version %d runs\n", done.Name, done.Version)
 }
 
 // print prints value as JSON, or a text.

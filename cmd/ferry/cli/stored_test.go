@@ -246,7 +246,7 @@ func TestBackupAndRestore(t *testing.T) {
 // TestStoredStreamsRefused: what does not go says why, and what to do.
 func TestStoredStreamsRefused(t *testing.T) {
 	t.Parallel()
-	n := runStored(t, storedYAML)
+	n := runStored(t, storedYAML+"deploy: {subscribe: [in/#]}\n")
 	none := t.TempDir()
 	for _, tt := range []struct {
 		name, want string
@@ -258,6 +258,7 @@ func TestStoredStreamsRefused(t *testing.T) {
 		{"a function without a module", "no FILE", statusUsage, append([]string{"deploy", "a"}, n.client...)},
 		{"deploy and list", "NAME and --list: give one of them", statusUsage, append([]string{"deploy", "a", "b", "--list"}, n.client...)},
 		{"a new function that observes nothing", "say which tags it observes", statusFailed, append([]string{"deploy", "a", "../../../stream/wasm/testdata/guest.wasm"}, n.client...)},
+		{"a function that may not observe its tag", "b: version 1 is in use and does not run: ", statusFailed, append([]string{"deploy", "b", "../../../stream/wasm/testdata/guest.wasm", "--observe", "other"}, n.client...)},
 		{"a function that is not deployed", "no such function is deployed: none", statusFailed, append([]string{"deploy", "--rollback", "none"}, n.client...)},
 		{"a purge without the token", "name the file with its token with --admin-token-file", statusFailed, []string{"stream", "purge", "orders", "-a", n.admin[1], "--data-dir", none}},
 		{"a backup without the token", "name the file with its token with --admin-token-file", statusFailed, []string{"backup", filepath.Join(none, "a.tar"), "-a", n.admin[1], "--data-dir", none}},
