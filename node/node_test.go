@@ -314,7 +314,7 @@ func TestFailedBuildReleasesPorts(t *testing.T) {
 func TestUnknownTransport(t *testing.T) {
 	cfg := quiet(t)
 	_, err := Build(cfg, Extensions{Transports: []Transport{}})
-	if want := "this program has no transport quic"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `unknown scheme "quic"`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }
