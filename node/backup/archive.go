@@ -43,11 +43,15 @@ var Files = []File{
 	{pki.TokenFile, 0o600},
 }
 
-// Functions is the directory, in a data directory, of the functions that were deployed.
-const Functions = "functions"
+// Functions is the directory, in a data directory, of the functions that were deployed. Each has a directory in it, with the list of its
+// versions and their modules.
+const (
+	Functions        = "functions"
+	FunctionManifest = "deployment.json"
+)
 
 // functionFile matches the files of a deployed function.
-var functionFile = regexp.MustCompile(`^` + Functions + `/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}/(deployment\.json|[0-9]{1,9}\.wasm)$`)
+var functionFile = regexp.MustCompile(`^` + Functions + `/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}/(` + regexp.QuoteMeta(FunctionManifest) + `|[0-9]{1,9}\.wasm)$`)
 
 // FileOf returns the file with this name; slashes separate directories. ok is false if an archive has no file of this name.
 func FileOf(name string) (f File, ok bool) {

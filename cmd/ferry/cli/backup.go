@@ -106,33 +106,41 @@ func (c *backupCmd) write(to io.Writer, from *backup.Reader) error {
 	}
 }
 
-// writeFunctions adds the deployed functions. One that is removed in the meantime is left out.
+// writeFunctions adds the deployed functions. One that is removed in the meantime is left out. Of each, the list of versions comes first:
+// so the archive has the modules of the versions in the list, also if another version is deployed in the meantime.
 func (c *backupCmd) writeFunctions(w *backup.Writer) error {
 	root := filepath.Join(c.DataDir, backup.Functions)
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
-		}
-		if err != nil || d.IsDir() {
+		case err != nil || path == root || d.Name() == backup.FunctionManifest:
 			return err
+		case d.IsDir():
+			return c.writeFunctionFile(w, filepath.Join(path, backup.FunctionManifest))
 		}
-		name, err := filepath.Rel(c.DataDir, path)
-		if err != nil {
-			return err
-		}
-		f, ok := backup.FileOf(filepath.ToSlash(name))
-		if !ok {
-			return nil
-		}
-		content, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		return w.File(f, content)
+		return c.writeFunctionFile(w, path)
 	})
+}
+
+// writeFunctionFile adds a file of a deployed function, if it is there and is one.
+func (c *backupCmd) writeFunctionFile(w *backup.Writer, path string) error {
+	name, err := filepath.Rel(c.DataDir, path)
+	if err != nil {
+		return err
+	}
+	f, ok := backup.FileOf(filepath.ToSlash(name))
+	if !ok {
+		return nil
+	}
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return w.File(f, content)
 }
 
 // writeNewFile writes a file with mode 0600, which has its name only when it is complete and on the disk. It returns the size.

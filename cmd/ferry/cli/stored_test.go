@@ -205,6 +205,9 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if manifest, module := bytes.Index(data, []byte("data/functions/guest/deployment.json")), bytes.Index(data, []byte("data/functions/guest/1.wasm")); manifest < 0 || module < manifest {
+		t.Errorf("the list of versions is at %d, and a module at %d, want the list first", manifest, module)
+	}
 	cut := filepath.Join(dir, "cut.tar")
 	if err := os.WriteFile(cut, data[:len(data)/2], 0o600); err != nil {
 		t.Fatal(err)
