@@ -36,7 +36,7 @@ func readGuest(file string) (*guest, error) {
 
 func newGuest(module []byte) *guest { return &guest{module, sha256.Sum256(module)} }
 
-// version returns the first digits of the SHA-256 of the module, by which people tell versions apart.
+// version returns the first digits of the SHA-256 of the module, which identify it in the log and on the dashboard.
 func (g *guest) version() string { return hex.EncodeToString(g.sum[:6]) }
 
 // same reports whether g and other are the same module. Either may be nil.

@@ -72,7 +72,7 @@ func (i *instance) Done() <-chan struct{} { return nil }
 // Err returns nil.
 func (i *instance) Err() error { return nil }
 
-// Value returns nil: the runtime asks for options that it does not have here.
+// Value returns nil: the options that the runtime looks up are not set.
 func (i *instance) Value(any) any { return nil }
 
 // checkModule reports what a module lacks to be a guest.

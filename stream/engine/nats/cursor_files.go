@@ -11,7 +11,7 @@ func (c *cursor) readFiles(ctx context.Context, limit, bytes int) error {
 	if len(c.damaged) > 0 || c.files == nil && !c.tryFiles(ctx) {
 		return nil
 	}
-	asked := false
+	refreshed := false
 	for len(c.records) == 0 {
 		select {
 		case <-c.stop:
@@ -33,9 +33,9 @@ func (c *cursor) readFiles(ctx context.Context, limit, bytes int) error {
 		isGap := errors.As(err, &gap)
 		switch {
 		case err == nil:
-			asked = false
-		case (isGap || errors.Is(err, errStale)) && !asked:
-			asked, err = true, c.files.ask(ctx)
+			refreshed = false
+		case (isGap || errors.Is(err, errStale)) && !refreshed:
+			refreshed, err = true, c.files.refresh(ctx)
 		case isGap:
 			if c.damaged, _ = c.s.missing(ctx, gap.first, gap.last); len(c.damaged) > 0 {
 				c.reader.next = gap.last + 1

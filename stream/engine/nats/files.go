@@ -21,7 +21,7 @@ const (
 	fileBuffer   = 256 << 10 // bytes read at once; more for a larger record
 	fileHead     = 4 << 10   // bytes in which the first record of a block is looked for
 	fileState    = 100 * time.Millisecond
-	fileAsk      = 2 * time.Second // longest wait for the server
+	fileWait     = 2 * time.Second // longest wait for the server
 	mostRemoved  = 2000            // removed records of a stream, above which its files are not read
 	filesAgain   = 4096            // records that a consumer reads before the files are tried again
 	worthReading = 2000            // records that a consumer has before it, for which the files are tried
@@ -45,7 +45,7 @@ type files struct {
 	to     int
 	passed bool // the record before buf[from] does not match its hash
 
-	asked     time.Time
+	refreshed time.Time
 	first     uint64 // of the stream
 	committed uint64 // last record that is safe to deliver
 	removed   ranges // behind first
@@ -79,7 +79,7 @@ func openFiles(ctx context.Context, s *stream, filter string, next uint64) (*fil
 	if err := f.find(next); err != nil {
 		return nil, err
 	}
-	if err := f.ask(ctx); err != nil {
+	if err := f.refresh(ctx); err != nil {
 		f.close()
 		return nil, err
 	}
@@ -179,10 +179,10 @@ func (f *files) close() {
 	}
 }
 
-// ask asks the server what it has committed and removed. The server may be amid a batch when it says where the stream ends. It
-// sends no single record before the batch is complete.
-func (f *files) ask(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, fileAsk)
+// refresh gets from the server what it has committed and removed. The server may be within a batch when it returns where the stream
+// ends. It returns no single record before the batch is complete.
+func (f *files) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, fileWait)
 	defer cancel()
 	state, err := f.s.state(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (f *files) ask(ctx context.Context) error {
 	if _, err := f.s.direct(ctx, directRequest{Sequence: max(state.Last, 1)}); err != nil && !errors.Is(err, engine.ErrNoRecord) {
 		return err
 	}
-	f.asked = time.Now()
+	f.refreshed = time.Now()
 	f.first, f.committed = state.First, state.Last
 	f.removed = rangesOf(state.Deleted).without(f.s.lost(state))
 	return nil
@@ -206,8 +206,8 @@ func (f *files) ask(ctx context.Context) error {
 // fill makes sure that the buffer has a whole record, and that the state of the server is young. It overwrites the records
 // that were delivered from the buffer. It returns errNewest at the end of the last complete block.
 func (f *files) fill(ctx context.Context) error {
-	if time.Since(f.asked) > fileState {
-		if err := f.ask(ctx); err != nil {
+	if time.Since(f.refreshed) > fileState {
+		if err := f.refresh(ctx); err != nil {
 			return err
 		}
 	}
