@@ -107,7 +107,7 @@ func tlsState(c *loop.Conn) *tls.ConnectionState {
 // publisher returns the client of the broker that publishes for a token or certificate. It is shared by the requests of a loop. The
 // error is a *native.Error.
 func (ls *loopState) publisher(token []byte, c *loop.Conn) (*publisher, error) {
-	key := token
+	key := append([]byte("token "), token...) // no token looks like a certificate
 	var state *tls.ConnectionState
 	if len(token) == 0 {
 		if state = tlsState(c); state != nil && len(state.VerifiedChains) > 0 {
