@@ -128,6 +128,42 @@ func TestPathsThatEndHere(t *testing.T) {
 	}
 }
 
+// TestRefusedBehindForwarded: a forwarded message that is refused costs the messages before and behind it nothing, nor the connection.
+func TestRefusedBehindForwarded(t *testing.T) {
+	s := openStream(t, newEngine(t), "s", "stored")
+	h, addr := serve(t, hop.Config{Node: "hub", Identify: edge, Stored: []hop.Stored{s}})
+	sub := greet(t, addr)
+	sub.subscribe(native.SubFrame{ID: 1, Window: 1 << 20, Filter: "#"})
+	p := greetAs(t, addr, "edge", 3)
+	batch := path(0, "a")
+	for _, name := range []string{"x", "stored"} {
+		tag := p.tag(name)
+		longKey := native.AppendExtendedPub(nil, native.PubHeader{Flags: native.FlagForwarded, Type: ferry.CBOR, Tag: tag, Time: 1},
+			native.AppendTLV(nil, native.TLVKey, make([]byte, native.MaxKey+1)), []byte("\x03"))
+		for _, b := range [][]byte{by(0, 0, tag, "\x01"), by(0, 0, tag, "\xff"), by(0, 0, tag, "\x02"), longKey, by(0, 0, tag, "\x04")} {
+			batch = append(batch, b...)
+		}
+	}
+	p.write(batch)
+	got := ""
+	for len(got) < 7 {
+		f := sub.read()
+		if f.Kind() != native.Pub {
+			continue
+		}
+		if f.Source() != p.id || f.Flags()&^native.FlagValid != 0 {
+			t.Errorf("message %x has source %d and flags %x", f.Payload(), f.Source(), f.Flags())
+		}
+		got += string(f.Payload())
+	}
+	if got != "\x01\x02\x03\x04\x01\x02\x04" {
+		t.Errorf("got %x", got)
+	}
+	if s := h.Snapshot(); s.Dropped["invalid"] != 3 {
+		t.Errorf("dropped %v", s.Dropped)
+	}
+}
+
 // TestTrustValidation: only a client with the verb saves the node the validation.
 func TestTrustValidation(t *testing.T) {
 	for token, validated := range map[string]uint64{"trusted": 0, "edge": 1, "": 1} {

@@ -117,9 +117,6 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 			}
 			return len(f), r.dropInvalid(p, f, err)
 		}
-		if path != nil {
-			f.SetSource(uint32(r.session.id))
-		}
 		if st != nil {
 			if err := r.records.add(st.config(), r.session.broker.formats, p.tag.name, f); err != nil {
 				if n > 0 {
@@ -127,6 +124,10 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 				}
 				return len(f), r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeBadRequest, Reason: err.Error()})
 			}
+		}
+		f.SetFlags(f.Flags() &^ native.FlagForwarded)
+		if path != nil {
+			f.SetSource(uint32(r.session.id))
 		}
 		r.latencies.add(r.now - f.Time())
 		end += len(f)
@@ -147,17 +148,17 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 }
 
 // validate checks the payload of f as the listener is configured, and sets the flags of f accordingly. It removes what a client could
-// forge from the extension of f.
+// forge from the extension of f. It keeps FlagForwarded: a frame that is refused behind others of its run is read again.
 func (r *receiver) validate(f native.Frame) error {
 	if extension := f.Extension(); len(extension) > 0 {
 		native.ClearNodeTLVs(extension)
 	}
 	if f.Flags()&native.FlagValid != 0 && r.session.identity.Load().TrustValidation {
-		f.SetFlags(f.Flags() & (native.FlagAddressed | native.FlagValid))
+		f.SetFlags(f.Flags() & (native.FlagAddressed | native.FlagForwarded | native.FlagValid))
 		return nil
 	}
 	flags, err := r.validatePayload(f.Type(), f.Payload())
-	f.SetFlags(f.Flags()&native.FlagAddressed | flags)
+	f.SetFlags(f.Flags()&(native.FlagAddressed|native.FlagForwarded) | flags)
 	return err
 }
 
@@ -353,6 +354,7 @@ func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.
 	if err := r.validate(f); err != nil {
 		return len(f), r.dropInvalid(p, f, err)
 	}
+	f.SetFlags(f.Flags() &^ native.FlagForwarded)
 	if err := p.spend(len(f), len(f)); err != nil {
 		return 0, err
 	}
