@@ -19,6 +19,7 @@ type Listener struct {
 	closed   bool          // Drain was called; guarded by the broker's lock
 
 	certified func(*tls.ConnectionState) bool // given to CloseCertified; nil before; guarded by the broker's lock
+	refusals  refusalLog                      // of Connect
 }
 
 // listenerGone is the reason in GOAWAY of clients whose listener was removed.

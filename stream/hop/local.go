@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry"
 	"example.com/ferry/protocol/native"
@@ -101,7 +102,9 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	cfg := b.cfg.Load()
 	identity, err := b.identifyLocal(cfg, &c)
 	if err != nil {
-		cfg.Log.Warn("identity refused", "addr", c.Addr, "name", c.Name, "err", err)
+		if due, unlogged := l.refusals.next(time.Now()); due {
+			cfg.Log.Warn("identity refused", "addr", c.Addr, "name", c.Name, "err", err, "unlogged", unlogged)
+		}
 		b.countRefusal(native.CodeUnauthenticated)
 		return nil, unauthenticated
 	}
@@ -124,6 +127,23 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 		return nil, err
 	}
 	return local, nil
+}
+
+// refusalLog limits the lines in the log about identities that Connect refuses to one a second. A peer needs no new connection for the
+// next attempt: it can try at the rate of its requests.
+type refusalLog struct {
+	last     atomic.Int64 // time of the last line, in Unix nanoseconds
+	unlogged atomic.Int64 // refusals since then
+}
+
+// next reports whether a line is due, and how many refusals since the last one had none.
+func (r *refusalLog) next(now time.Time) (due bool, unlogged int64) {
+	last := r.last.Load()
+	if now.UnixNano()-last < int64(time.Second) || !r.last.CompareAndSwap(last, now.UnixNano()) {
+		r.unlogged.Add(1)
+		return false, 0
+	}
+	return true, r.unlogged.Swap(0)
 }
 
 // identifyLocal returns the identity of a client.

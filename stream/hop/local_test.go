@@ -1,13 +1,16 @@
 package hop_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -404,5 +407,38 @@ func wantNoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// logLines counts the records of a log.
+type logLines struct {
+	slog.Handler
+	count *atomic.Int64
+}
+
+func (l logLines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l logLines) Handle(context.Context, slog.Record) error {
+	l.count.Add(1)
+	return nil
+}
+
+// TestRefusalLog: a peer that tries tokens does not fill the log.
+func TestRefusalLog(t *testing.T) {
+	ids, err := hop.NewIdentities(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var count atomic.Int64
+	b, _ := serve(t, hop.Config{Identify: ids.Identify, Log: slog.New(logLines{slog.DiscardHandler, &count})})
+	l := localListener(b)
+	began := time.Now()
+	for range 1000 {
+		if _, err := l.Connect(hop.LocalConfig{Addr: "test", Token: []byte("wrong"), Handler: newLocalClient(0)}); err == nil {
+			t.Fatal("a client with a wrong token is accepted")
+		}
+	}
+	if n, most := count.Load(), 2+int64(time.Since(began)/time.Second); n < 1 || n > most {
+		t.Errorf("the log has %d lines, want 1 to %d", n, most)
 	}
 }
