@@ -37,6 +37,7 @@ func (r *request) beginEvents(token []byte, filter string, query url.Values) {
 	e := &events{conn: r.conn, chunked: r.head.Minor > 0}
 	e.sub.flush, e.sub.finish = e.write, e.finish
 	if err := e.sub.attach(r, token, cfg); err != nil {
+		e.left = true
 		r.fail(errorOf(err))
 		return
 	}

@@ -52,6 +52,7 @@ func (r *request) beginWebSocket(token []byte, name string, query url.Values) {
 	k := &socket{conn: r.conn, deflate: websocket.Negotiate(string(r.fields.extensions))}
 	k.sub.raw, k.sub.flush, k.sub.ready, k.sub.finish = true, k.write, k.goOn, k.finish
 	if err := k.open(r, token, name, query); err != nil {
+		k.left = true // what was delivered meanwhile must not reach the connection
 		r.fail(errorOf(err))
 		return
 	}
@@ -94,7 +95,7 @@ func (k *socket) open(r *request, token []byte, name string, query url.Values) e
 	if publishes {
 		grant, err := k.sub.local.Tag(strings.Clone(name))
 		if err != nil {
-			k.sub.local.Close()
+			k.sub.end()
 			return err
 		}
 		k.grant = grant

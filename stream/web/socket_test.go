@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -131,4 +132,49 @@ func TestWebSocketHalfOpen(t *testing.T) {
 	r.raw("GET /v1/tags/a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 	await(t, "the handshake", func() bool { return r.server.Stats().Requests["1xx"] == 1 })
 	await(t, "the end of a client that sends no PONG", func() bool { return r.server.Stats().WebSockets == 0 })
+}
+
+// TestRefusedWebSocket: a client that may subscribe but not publish gets one response, and nothing that was delivered meanwhile.
+func TestRefusedWebSocket(t *testing.T) {
+	ids, err := hop.NewIdentities([]hop.Credential{
+		{Identity: hop.Identity{Name: "reader", Subscribe: []string{"a"}}, TokenHash: hop.HashToken([]byte("reader"))},
+		{Identity: hop.Identity{Name: "writer", Publish: []string{"a"}}, TokenHash: hop.HashToken([]byte("writer"))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, hop.Config{Identify: ids.Identify}, web.Config{})
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		body := strings.Repeat("1\n", 1000)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				r.wantStatus(200, "POST", "/v1/tags/a", body, "Authorization", "Bearer writer", "Content-Type", "application/x-ndjson")
+			}
+		}
+	}()
+	defer func() {
+		close(stop)
+		<-done
+	}()
+	c := r.raw("")
+	responses := bufio.NewReader(c)
+	for i := range 500 {
+		if _, err := io.WriteString(c, "GET /v1/tags/a?mode=both HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer reader\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+			"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(responses, nil)
+		if err != nil || res.StatusCode != 403 {
+			t.Fatalf("request %d: %v, %v; want 403", i, res, err)
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+	}
 }

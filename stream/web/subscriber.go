@@ -41,7 +41,7 @@ type subscriber struct {
 
 var _ hop.LocalHandler = (*subscriber)(nil)
 
-// attach connects the client to the broker and subscribes, unless cfg is nil.
+// attach connects the client to the broker and subscribes, unless cfg is nil. After an error, the callbacks may still be called.
 func (s *subscriber) attach(r *request, token []byte, cfg *hop.LocalSubConfig) error {
 	s.ls, s.conn = r.ls, r.conn
 	s.progressed = s.ls.loop.Now()
@@ -57,7 +57,7 @@ func (s *subscriber) attach(r *request, token []byte, cfg *hop.LocalSubConfig) e
 		return nil
 	}
 	if _, err := local.Subscribe(*cfg); err != nil {
-		local.Close()
+		s.end()
 		return err
 	}
 	return nil
