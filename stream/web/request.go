@@ -54,10 +54,9 @@ var _ loop.Shutdowner = (*request)(nil)
 
 // requestFields are the fields of a head that the server reads, as views of it.
 type requestFields struct {
-	authorization, contentType, ack, origin, key, id, lastEvent, accept []byte
-	preflight                                                           bool // Access-Control-Request-Method
-	websocketKey, websocketVersion, extensions                          []byte
-	protocols                                                           []byte
+	authorization, contentType, ack, origin, fetchSite, key, id, lastEvent []byte
+	preflight                                                              bool // Access-Control-Request-Method
+	websocketKey, websocketVersion, extensions                             []byte
 }
 
 // Opened does nothing: the connection is open when a request begins.

@@ -24,9 +24,7 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 		is := func(known string) bool { return strings.EqualFold(string(name), known) }
 		switch len(name) {
 		case 6:
-			if is("Accept") {
-				f.accept = value
-			} else if is("Origin") {
+			if is("Origin") {
 				f.origin = value
 			}
 		case 9:
@@ -47,6 +45,10 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 			case is("Last-Event-ID"):
 				f.lastEvent = value
 			}
+		case 14:
+			if is("Sec-Fetch-Site") {
+				f.fetchSite = value
+			}
 		case 15:
 			if is("Idempotency-Key") {
 				f.id = value
@@ -58,10 +60,6 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 		case 21:
 			if is("Sec-WebSocket-Version") {
 				f.websocketVersion = value
-			}
-		case 22:
-			if is("Sec-WebSocket-Protocol") {
-				f.protocols = value
 			}
 		case 24:
 			if is("Sec-WebSocket-Extensions") {
@@ -101,6 +99,10 @@ func (r *request) route(data []byte) {
 }
 
 func (r *request) routeTag(data, name []byte) {
+	if len(r.fields.origin) == 0 && r.ofOtherSite() {
+		r.fail(403, "forbidden_origin", "a page of another site made the request without its origin")
+		return
+	}
 	query, err := url.ParseQuery(string(r.head.Query.Of(data)))
 	if err != nil {
 		r.fail(400, "bad_request", "the query is malformed")
@@ -159,6 +161,14 @@ func (r *request) checkOrigin(authority []byte) bool {
 	}
 	r.origin = value
 	return true
+}
+
+// ofOtherSite reports whether the browser says that a page of another origin made the request. Such a GET can come without Origin: the
+// page cannot read the response, but a subscription takes messages of a group, or holds back publishers.
+// https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+func (r *request) ofOtherSite() bool {
+	site := string(r.fields.fetchSite)
+	return site == "cross-site" || site == "same-site"
 }
 
 // sameOrigin reports whether the request is of a page of this server.

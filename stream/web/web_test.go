@@ -101,6 +101,19 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// TestOtherSite: a page of another site cannot subscribe by a request that a browser sends without Origin, such as that of an image.
+func TestOtherSite(t *testing.T) {
+	r := newRig(t, hop.Config{}, web.Config{Origins: []string{"https://app.example"}})
+	for _, site := range []string{"cross-site", "same-site"} {
+		r.wantStatus(403, "GET", "/v1/tags/a?group=workers", "", "Sec-Fetch-Site", site)
+		r.wantStatus(200, "GET", "/v1/openapi.json", "", "Sec-Fetch-Site", site)
+		r.wantStatus(204, "POST", "/v1/tags/a", "1", "Sec-Fetch-Site", site, "Origin", "https://app.example")
+	}
+	for _, site := range []string{"same-origin", "none"} {
+		r.events("/v1/tags/a?group=workers", "Sec-Fetch-Site", site)
+	}
+}
+
 func TestAnonymousNeedsAnAddress(t *testing.T) {
 	ids, err := hop.NewIdentities([]hop.Credential{{Identity: hop.Identity{Name: "open", Publish: []string{"#"}}, Open: true}})
 	if err != nil {
