@@ -45,6 +45,8 @@ func (c *Config) checkEdge(at string, l Listener, errs *configErrors) {
 		switch {
 		case origin == "*" && l.Scheme() == "https":
 			errs.add(field, `"*" on an https listener: a page of any site could use the certificate of the browser's user; name the origins`)
+		case origin == "*" && l.Anonymous != "":
+			errs.add(field, `"*" on a listener with anonymous: a page of any site could publish and subscribe as %q; name the origins`, l.Anonymous)
 		case origin == "*":
 		case err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != origin:
 			errs.add(field, "%q is no origin: write scheme, host and port only, as https://app.example.com", origin)

@@ -98,6 +98,7 @@ func TestRefused(t *testing.T) {
 		{"origins of tcp", "listeners: [{address: 'tcp://127.0.0.1:1', http: {origins: ['*']}}]\n", "listeners[0].http: a tcp listener has none"},
 		{"no origin", "listeners: [{address: 'http://127.0.0.1:1', http: {origins: [app.example.com]}}]\n", `"app.example.com" is no origin`},
 		{"all origins with certificates", "listeners: [{address: 'https://127.0.0.1:1', http: {origins: ['*']}}]\n", "could use the certificate"},
+		{"all origins without credentials", "listeners: [{address: 'http://127.0.0.1:1', anonymous: a, http: {origins: ['*']}}]\nidentities: [{name: a}]\n", "could publish and subscribe as"},
 		{"anonymous tcp", "listeners: [{address: 'tcp://127.0.0.1:1', anonymous: a}]\nidentities: [{name: a}]\n", "listeners[0].anonymous: a tcp listener has none"},
 		{"unknown anonymous", "listeners: [{address: 'http://127.0.0.1:1', anonymous: a}]\n", `no identity is named "a"`},
 		{"anonymous with a token", "listeners: [{address: 'http://127.0.0.1:1', anonymous: a}]\nidentities: [{name: a, token: 0123456789abcdef}]\n", "is the anonymous identity of a listener"},
