@@ -367,8 +367,12 @@ func (c *relisten) commit(r *reload) {
 	}
 }
 
+// abort releases what prepareListeners has made. A listener for HTTP serves its clients as soon as it is bound: Drain disconnects them.
 func (c *relisten) abort() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
 	for _, l := range c.added {
+		_ = l.served.Drain(ended)
 		l.close()
 	}
 	for _, p := range c.changed {
