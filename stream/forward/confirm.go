@@ -6,7 +6,7 @@ import (
 	"example.com/ferry/internal/peer"
 )
 
-// confirmEvery is the longest time for which the other node is not asked to confirm what was sent.
+// confirmEvery is the longest time between two requests to the other node to confirm what was sent.
 const confirmEvery = time.Second
 
 // confirmations asks the other node to confirm what was sent, whenever a publisher or the memory needs it, until the connection ends.
@@ -16,7 +16,7 @@ func (c *conn) confirmations() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-l.asked:
+		case <-l.confirmSoon:
 		case <-tick.C:
 		case <-c.peer.Context().Done():
 			return

@@ -25,10 +25,12 @@ type conn struct {
 	maxFrame  int
 	window    int
 	heartbeat time.Duration
+	updates   uint64 // Link.updates when it was dialed
 
 	requests map[uint32]*Tag // by ref
 	numbers  map[uint32]*Tag // that are granted
 	lastRef  uint32
+	warnings int          // lines in the log about tags that the other node does not take
 	outs     []*outStream // by data stream; the control stream if there are none
 	draining bool         // the other node is stopping: nothing is sent any more
 }
@@ -109,6 +111,9 @@ func (receiver) Pubs(batch []byte, _ *bufpool.Buf) (int, error) {
 // maxCredit bounds the credit of a tag, in bytes, whatever the node grants, because an int may have 32 bits.
 const maxCredit = 1 << 30
 
+// maxWarnings bounds the lines in the log about the tags of one connection that the other node does not take.
+const maxWarnings = 16
+
 func (c *conn) addCredit(v native.CreditFrame) {
 	l := c.link
 	l.mu.Lock()
@@ -148,14 +153,18 @@ func (c *conn) handleResult(v native.ResultFrame) {
 			break
 		}
 		if c.peer.Version() < native.ForwardVersion {
-			go c.leave() // an earlier version takes no UNTAG: a new connection has no tags
+			if !c.draining {
+				c.draining = true
+				go c.leave() // an earlier version takes no UNTAG: a new connection has no tags
+			}
 		} else {
 			c.forget() // the other node has fewer places than the link uses
 		}
 	}
 	why := &native.Error{Code: v.Code, Reason: v.Reason}
-	if t.refused == nil || t.refused.Error() != why.Error() {
-		l.cfg.Log.Warn("forward: the other node does not take a tag", "link", l.cfg.Name, "tag", t.name, "err", why)
+	if (t.refused == nil || t.refused.Error() != why.Error()) && c.warnings < maxWarnings {
+		c.warnings++
+		l.cfg.Log.Warn("forward: the other node does not take a tag", "link", l.cfg.Name, "tag", t.name, "err", why, "last_warning", c.warnings == maxWarnings)
 	}
 	t.refused = why
 }

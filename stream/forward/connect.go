@@ -38,7 +38,7 @@ func (l *Link) dial() (*conn, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.DialTimeout)
 	defer cancel()
 	l.mu.Lock()
-	to := l.target
+	to, updates := l.target, l.updates
 	l.mu.Unlock()
 	raw, err := to.Dialer.Dial(ctx, to.Addr)
 	if err != nil {
@@ -56,6 +56,7 @@ func (l *Link) dial() (*conn, error) {
 		}
 		return nil, err
 	}
+	c.updates = updates
 	return c, nil
 }
 
@@ -72,7 +73,7 @@ func (c *conn) serve() error {
 	return err
 }
 
-// attach makes c the connection. What the spool has is sent first.
+// attach makes c the connection. What the spool has is sent first. If Update has replaced the target since c was dialed, c ends at once.
 func (l *Link) attach(c *conn) {
 	l.mu.Lock()
 	l.conn, l.down = c, nil
@@ -82,8 +83,13 @@ func (l *Link) attach(c *conn) {
 	outage := time.Since(l.since)
 	l.since = time.Now()
 	l.reset()
+	stale := c.updates != l.updates
+	c.draining = c.draining || stale
 	l.mu.Unlock()
 	signal(l.wake)
+	if stale {
+		go c.leave()
+	}
 	if reported {
 		l.cfg.Log.Info("forward: link is up again", "link", l.cfg.Name, "addr", c.peer.RemoteAddr().String(), "outage", outage)
 	}

@@ -235,7 +235,7 @@ func (d *drainer) drain(c *conn) bool {
 	l.mu.Lock()
 	if l.conn != c || l.sentRecords > l.cfg.Memory/2 {
 		l.unlock()
-		signal(l.asked)
+		signal(l.confirmSoon)
 		return l.changed(c)
 	}
 	frames, size, count := r.frames[d.offset:], 0, 0
@@ -284,7 +284,7 @@ func (l *Link) sendWaiting(c *conn) bool {
 	progress := 0
 	for l.conn == c && l.waiting.bytes() > 0 && progress < sendAtOnce {
 		if l.sent.bytes() >= l.cfg.Memory/2 {
-			signal(l.asked)
+			signal(l.confirmSoon)
 			break
 		}
 		r, frames := l.waiting.front()
@@ -298,7 +298,7 @@ func (l *Link) sendWaiting(c *conn) bool {
 		progress += size
 	}
 	if progress > 0 {
-		signal(l.asked)
+		signal(l.confirmSoon)
 	}
 	return progress > 0
 }

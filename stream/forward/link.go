@@ -29,15 +29,15 @@ import (
 //	Forward ──► sent (a copy of what is on its way) ──► confirmed
 //	   └──────► waiting ──► sent, or the spool
 type Link struct {
-	cfg        Config
-	spool      *spool.Spool
-	recordSize int // bytes of frames from which on a record of the spool gets no more
-	own        native.Path
-	ctx        context.Context // ends when Close is called
-	cancel     context.CancelFunc
-	wake       chan struct{} // of capacity 1: run has something to do
-	asked      chan struct{} // of capacity 1: confirm has something to do
-	ended      sync.WaitGroup
+	cfg         Config
+	spool       *spool.Spool
+	recordSize  int // bytes of frames from which on a record of the spool gets no more
+	own         native.Path
+	ctx         context.Context // ends when Close is called
+	cancel      context.CancelFunc
+	wake        chan struct{} // of capacity 1: run has something to do
+	confirmSoon chan struct{} // of capacity 1: confirmations has something to do
+	ended       sync.WaitGroup
 
 	mu       sync.Mutex
 	conn     *conn           // nil while the link is down
@@ -63,6 +63,7 @@ type Link struct {
 	stats     Stats
 	uncounted uint64 // messages that were not confirmed though the bytes before a confirmation include them
 	target    Target
+	updates   uint64        // calls of Update that have changed more than the tags
 	redial    chan struct{} // of capacity 1: the target has changed
 	down      error         // why there is no connection
 	reported  bool          // down is logged
@@ -104,7 +105,7 @@ func New(cfg Config) (*Link, error) {
 		return nil, fmt.Errorf("forward: link %q: %w", cfg.Name, err)
 	}
 	l := &Link{
-		cfg: cfg, spool: s, recordSize: int(min(maxRun, s.Stats().MaxBytes/16)), own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), asked: make(chan struct{}, 1),
+		cfg: cfg, spool: s, recordSize: int(min(maxRun, s.Stats().MaxBytes/16)), own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), confirmSoon: make(chan struct{}, 1),
 		tags: map[string]*Tag{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
 		target: Target{cfg.Tags, cfg.Dialer, cfg.Addr, cfg.Token},
 		stats:  Stats{Name: cfg.Name, Dropped: map[string]uint64{}},
@@ -133,8 +134,12 @@ func (l *Link) Update(next Target) {
 	l.mu.Lock()
 	was, c := l.target, l.conn
 	l.target = next
+	same := was.Dialer == next.Dialer && was.Addr == next.Addr && bytes.Equal(was.Token, next.Token)
+	if !same {
+		l.updates++
+	}
 	l.mu.Unlock()
-	if was.Dialer == next.Dialer && was.Addr == next.Addr && bytes.Equal(was.Token, next.Token) {
+	if same {
 		return
 	}
 	signal(l.redial)
@@ -158,7 +163,7 @@ func (l *Link) Await(position uint64, done func()) {
 	}
 	l.waiters.Push(waiter{position, time.Now(), done})
 	l.mu.Unlock()
-	signal(l.asked)
+	signal(l.confirmSoon)
 	signal(l.wake)
 }
 

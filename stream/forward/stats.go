@@ -30,7 +30,7 @@ type Stats struct {
 	Returned  uint64            // messages that have come from the other node, or through it
 	Dropped   map[string]uint64 // messages that were not forwarded, by reason
 
-	Tags         int    // that the other node was asked for
+	Tags         int    // that the link has requested of the other node
 	Unconfirmed  int    // messages on their way
 	Waiting      int    // messages that wait in memory
 	WaitingBytes int    // of both

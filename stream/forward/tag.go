@@ -95,7 +95,7 @@ func (t *Tag) Forward(frames []byte, n int, path *native.Path, u *peer.Unflushed
 		signal(l.wake)
 	}
 	if ask {
-		signal(l.asked)
+		signal(l.confirmSoon)
 	}
 	return position, full
 }

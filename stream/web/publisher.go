@@ -55,10 +55,10 @@ func (p *publisher) leave(t *tag, r *request) {
 	p.requests--
 	t.requests--
 	t.waiting = slices.DeleteFunc(t.waiting, func(other *request) bool { return other == r })
-	p.leaveIfAsked()
+	p.leaveIfUnused()
 }
 
-func (p *publisher) leaveIfAsked() {
+func (p *publisher) leaveIfUnused() {
 	if p.leaving && p.requests == 0 {
 		p.local.Close()
 		p.ended.Store(true)
@@ -96,7 +96,7 @@ func (p *publisher) Ready(grant *hop.LocalTag) {
 func (p *publisher) Drain(string) {
 	p.ls.notify(func() {
 		p.leaving = true
-		p.leaveIfAsked()
+		p.leaveIfUnused()
 	})
 }
 
