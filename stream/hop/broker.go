@@ -132,7 +132,12 @@ func (b *Broker) removeSession(s *session) {
 // endSession releases the session's tags and frees its place. It is called after the session's goroutines have ended.
 func (b *Broker) endSession(s *session) {
 	b.mu.Lock()
-	for _, p := range s.published {
+	s.ended = true
+	s.mu.Lock()
+	published := s.published
+	s.published = nil
+	s.mu.Unlock()
+	for _, p := range published {
 		p.detach()
 		b.tags.release(p.tag)
 	}

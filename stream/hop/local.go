@@ -61,7 +61,7 @@ type LocalHandler interface {
 	// Drain asks the client to leave: it settles what it holds and calls Local.Close.
 	Drain(reason string)
 
-	// Closed says that the Broker has ended the client. It does not follow Local.Close.
+	// Closed says that the Broker has ended the client. It does not follow Local.Close. why is not nil.
 	Closed(why error)
 }
 
@@ -226,6 +226,9 @@ func (c *Local) close(why error) {
 	}
 	if e, ok := why.(*native.Error); ok { //nolint:errorlint // the broker passes a bare *native.Error
 		c.session.broker.countRefusal(e.Code)
+	}
+	if why == nil {
+		why = &native.Error{Code: native.CodeDraining, Reason: "the node is stopping"}
 	}
 	c.handler.Closed(why)
 }

@@ -166,7 +166,9 @@ func (t *LocalTag) Close() {
 	defer b.mu.Unlock()
 	s.mu.Lock()
 	own := s.published[p.tag.id] == p
-	delete(s.published, p.tag.id)
+	if own {
+		delete(s.published, p.tag.id)
+	}
 	s.mu.Unlock()
 	if own {
 		p.detach()

@@ -410,6 +410,29 @@ func wantNoError(t *testing.T, err error) {
 	}
 }
 
+// TestTagsOfClosedClient: a grant is given back once, and a client that has ended gets none.
+func TestTagsOfClosedClient(t *testing.T) {
+	b, _ := serve(t, hop.Config{Formats: []format.Format{json.Format{}}})
+	l := localListener(b)
+	first, _ := connectLocal(t, l, 0)
+	second, _ := connectLocal(t, l, 0)
+	gone, stays := localTag(t, first, "a"), localTag(t, second, "a")
+	first.Close()
+	gone.Close()
+	if _, err := first.Tag("b"); err == nil {
+		t.Error("a client that has ended gets a grant")
+	}
+	if tags := b.Snapshot().Tags; len(tags) != 1 || tags[0].Name != "a" {
+		t.Errorf("tags %+v, want a, which a client publishes on", tags)
+	}
+	sub, h := connectLocal(t, l, 1)
+	if _, err := sub.Subscribe(hop.LocalSubConfig{Filter: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	publishLocal(t, b, stays, "1")
+	h.await(t, "the message", func() bool { return len(h.got) == 1 })
+}
+
 // logLines counts the records of a log.
 type logLines struct {
 	slog.Handler

@@ -28,6 +28,7 @@ type session struct {
 	log      *slog.Logger
 	calls    callEnd
 	notices  notices
+	ended    bool // endSession was called; guarded by the broker's lock
 
 	mu        sync.Mutex
 	data      []*subscriberStream      // indexed by data stream; nil until used
@@ -174,6 +175,9 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 	identity := s.identity.Load() // with the lock held, so that a change of the grants also sees the new publisher
 	if !covers(identity.Publish, name) {
 		return nil, forbidden(identity, "publish on", name)
+	}
+	if s.ended {
+		return nil, errClosed // nothing would give the tag back
 	}
 	t, err := b.tags.acquire(name, identity.Name)
 	if err != nil {

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -273,6 +274,26 @@ func TestSlowReader(t *testing.T) {
 	_ = slow.Close()
 	await(t, "the end of the subscription", func() bool { return len(r.broker.Snapshot().Subscriptions) == 0 })
 	r.wantStatus(200, "POST", "/v1/tags/a", body, "Content-Type", "application/x-ndjson")
+}
+
+// TestStopWithSlowReader: the broker ends a client that does not read, when the time to drain is over.
+func TestStopWithSlowReader(t *testing.T) {
+	r := newRig(t, hop.Config{Window: 64 << 10, Queue: 64 << 10}, web.Config{StoreTimeout: 50 * time.Millisecond, MaxMessage: 1 << 20})
+	r.raw("GET /v1/tags/a?policy=block HTTP/1.1\r\nHost: x\r\n\r\n")
+	await(t, "the subscription", func() bool { return len(r.broker.Snapshot().Subscriptions) == 1 })
+	body := strings.Repeat(`"`+strings.Repeat("x", 1000)+"\"\n", 1000)
+	status := 0
+	for i := 0; status != 503; i++ {
+		if status, _, _ = r.do("POST", "/v1/tags/a", body, "Content-Type", "application/x-ndjson"); i == 1000 || status != 200 && status != 503 {
+			t.Fatalf("status %d", status)
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.broker.Shutdown(over); err == nil {
+		t.Error("Shutdown has delivered everything to a client that does not read")
+	}
+	await(t, "the end of the stream", func() bool { return r.server.Stats().Events == 0 })
 }
 
 func TestIdleClientsAreCounted(t *testing.T) {
