@@ -79,7 +79,9 @@ func (r *rig) url(path string) string { return "http://" + r.addr + path }
 // do sends a request. fields are name, value, name...
 func (r *rig) do(method, path, body string, fields ...string) (status int, response string, header http.Header) {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url(path), strings.NewReader(body))
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, r.url(path), strings.NewReader(body))
 	if err != nil {
 		r.t.Fatal(err)
 	}
