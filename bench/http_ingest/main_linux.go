@@ -1,4 +1,5 @@
-// Http_ingest measures what it costs to take in messages over HTTP: ferry's listener as it ships, and nginx that returns 204.
+// Http_ingest measures what it costs to take in messages over HTTP: ferry's listener as it ships, the http_server of benthos, and nginx
+// that returns 204.
 package main
 
 import (
@@ -13,10 +14,14 @@ import (
 	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/httpproxy"
+	"example.com/ferry/bench/internal/keepalive"
 	"example.com/ferry/bench/internal/pinned"
 )
 
-func main() { harness.Main(question()) }
+func main() {
+	benthosMain() // does not return in the process of benthos
+	harness.Main(question())
+}
 
 const (
 	perEvent = "CPU us/event"
@@ -26,11 +31,17 @@ const (
 	single = "POST of 1 KiB"
 	batch  = "NDJSON, 100 of 128 B"
 
-	ferryRow = "ferry"
-	nginxRow = "nginx, 204"
+	ferryRow   = "ferry"
+	benthosRow = "benthos http_server"
+	nginxRow   = "nginx, 204"
 
 	connections = 32
 	batchSize   = 100
+
+	tag  = "plant/1"
+	path = "/v1/tags/" + tag
+
+	patience = 10 * time.Second // for a response
 )
 
 type experiment struct {
@@ -44,21 +55,27 @@ func question() harness.Question {
 	return harness.Question{
 		Name: "http_ingest", Title: "Messages that come in over HTTP", Unit: perEvent, Better: harness.Lower,
 		About: "POSTs over 32 keep-alive connections, the next one after each response. ferry validates each message in full and routes it; no subscriber " +
-			"takes part. nginx reads the request and returns 204: the limit of what a server of HTTP costs. CPU time is the server's, user and system. " +
+			"takes part. benthos parses each message, refuses those that are no JSON, and drops the others. nginx reads the request and returns 204: the " +
+			"limit of what a server of HTTP costs. CPU time is the server's, user and system. " +
 			"The server has core 0, the client core 1. Each response is checked.",
 		Figures: []string{rate, foreign},
 		Cases:   []string{single, batch},
 		Prepare: e.prepare,
-		Checks:  []harness.Check{{Name: "every server accepts the requests of both cases, and ferry counts each message", Run: e.check}},
+		Checks: []harness.Check{
+			{Name: "every server accepts the requests of both cases", Run: e.checkAccepted},
+			{Name: "ferry counts each message", Run: e.checkCounted},
+			{Name: "ferry and benthos refuse a message that is no JSON", Run: e.checkRefused},
+		},
 		Contenders: []harness.Contender{
 			{Name: ferryRow, Kind: harness.Ferry, Version: "this commit", Measure: e.measure(e.ferry)},
+			{Name: benthosRow, Kind: harness.Peer, Version: harness.Version("github.com/redpanda-data/benthos/v4"), Measure: e.measure(e.benthos)},
 			{Name: nginxRow, Kind: harness.Limit, Version: "apt", Measure: e.measure(e.nginx)},
 		},
 		Goals: []harness.Goal{
 			harness.AtMost(1.3, single+": CPU time, times nginx", func(r *harness.Result) float64 { return r.Ratio(ferryRow, nginxRow, single, perEvent) }),
 			harness.AtMost(1, batch+": CPU us an event", func(r *harness.Result) float64 { return r.Stat(ferryRow, batch, perEvent).Max }),
 		},
-		Notes: []string{"nginx discards the body: it neither validates nor routes."},
+		Notes: []string{"nginx discards the body: it neither validates nor routes. benthos has one thread for its processors, and routes nothing."},
 	}
 }
 
@@ -73,7 +90,10 @@ func (e *experiment) prepare(dir string) (err error) {
 	if e.admin, err = ferrynode.FreeAddr(); err != nil {
 		return err
 	}
-	return ferrynode.Build(dir)
+	if err := ferrynode.Build(dir); err != nil {
+		return err
+	}
+	return keepalive.PinProcess([]int{1})
 }
 
 func (e *experiment) launch(name, text string, argv ...string) (*pinned.Process, error) {
@@ -83,13 +103,16 @@ func (e *experiment) launch(name, text string, argv ...string) (*pinned.Process,
 	return httpproxy.Launch(httpproxy.Setup{Dir: e.dir, Cores: []int{0}, Workers: 1, Listen: e.listen}, argv...)
 }
 
-func (e *experiment) ferry() (*pinned.Process, error) {
+// starter starts a server that gets the requests of a case.
+type starter func(load string) (*pinned.Process, error)
+
+func (e *experiment) ferry(string) (*pinned.Process, error) {
 	text := fmt.Sprintf("listeners: [{address: 'http://%s', anonymous: guest}]\nidentities: [{name: guest, publish: ['#']}]\nadmin: {address: %s}\ndata_dir: %s\n",
 		e.listen, e.admin, filepath.Join(e.dir, "data"))
 	return e.launch("node.yaml", text, filepath.Join(e.dir, ferrynode.Binary), "run", "-c", "node.yaml")
 }
 
-func (e *experiment) nginx() (*pinned.Process, error) {
+func (e *experiment) nginx(string) (*pinned.Process, error) {
 	text := fmt.Sprintf(`daemon off;
 user root;
 pid %[1]s/nginx.pid;
@@ -116,14 +139,18 @@ func (e *experiment) request(name string) ([]byte, int) {
 	body, media, events := `{"text":"`+strings.Repeat("x", 1013)+`"}`, "application/json", 1
 	if name == batch {
 		line := `{"device":"sensor-1","sequence":12345,"temperature":21.5,"text":"` + strings.Repeat("x", 60) + "\"}\n"
-		body, media, events = strings.Repeat(line, batchSize), "application/x-ndjson", batchSize
+		body, media, events = strings.TrimSuffix(strings.Repeat(line, batchSize), "\n"), "application/x-ndjson", batchSize
 	}
-	return fmt.Appendf(nil, "POST /v1/tags/plant/1 HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", e.listen, media, len(body), body), events
+	return e.post(media, body), events
 }
 
-func (e *experiment) measure(start func() (*pinned.Process, error)) func(string, time.Duration) (harness.Figures, error) {
+func (e *experiment) post(media, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", path, e.listen, media, len(body), body)
+}
+
+func (e *experiment) measure(start starter) func(string, time.Duration) (harness.Figures, error) {
 	return func(name string, budget time.Duration) (harness.Figures, error) {
-		p, err := start()
+		p, err := start(name)
 		if err != nil {
 			return nil, err
 		}
@@ -136,14 +163,10 @@ func (e *experiment) measure(start func() (*pinned.Process, error)) func(string,
 func (e *experiment) run(p *pinned.Process, name string, window time.Duration) (harness.Figures, error) {
 	request, events := e.request(name)
 	clients, err := e.connect()
+	defer closeAll(clients)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, c := range clients {
-			_ = c.Close()
-		}
-	}()
 	if _, err := exchange(clients, request, window/4); err != nil {
 		return nil, err
 	}
@@ -187,6 +210,12 @@ func (e *experiment) connect() (clients []net.Conn, err error) {
 	return clients, nil
 }
 
+func closeAll(clients []net.Conn) {
+	for _, c := range clients {
+		_ = c.Close()
+	}
+}
+
 // exchange sends requests on all connections until the time is over. It returns the number of responses, all of status 200 or 204.
 func exchange(clients []net.Conn, request []byte, window time.Duration) (n int, err error) {
 	type outcome struct {
@@ -195,6 +224,11 @@ func exchange(clients []net.Conn, request []byte, window time.Duration) (n int, 
 	}
 	done := make(chan outcome, len(clients))
 	deadline := time.Now().Add(window)
+	for _, c := range clients {
+		if err := c.SetDeadline(deadline.Add(patience)); err != nil {
+			return 0, err
+		}
+	}
 	for _, c := range clients {
 		go func() {
 			var o outcome
@@ -219,15 +253,4 @@ func exchange(clients []net.Conn, request []byte, window time.Duration) (n int, 
 		}
 	}
 	return n, err
-}
-
-func (e *experiment) check() error {
-	for name, start := range map[string]func() (*pinned.Process, error){ferryRow: e.ferry, nginxRow: e.nginx} {
-		for _, load := range []string{single, batch} {
-			if _, err := e.measure(start)(load, 5*time.Millisecond); err != nil {
-				return fmt.Errorf("%s, %s: %w", name, load, err)
-			}
-		}
-	}
-	return nil
 }
