@@ -1,4 +1,5 @@
-// Client of ferry's HTTP listeners (docs/http.md): publish, and subscribe by server-sent events or WebSocket. For browsers, Node 22 and Deno.
+// Client of ferry's HTTP listeners (docs/http.md): publish, and subscribe by server-sent events or WebSocket. For browsers and Deno. Node
+// imports it from a file, and needs version 22 for WebSocket.
 //
 //   import { Client } from "http://127.0.0.1:8080/v1/ferry.js";
 //   const ferry = new Client("http://127.0.0.1:8080", { token });
@@ -16,12 +17,84 @@ export class FerryError extends Error {
 
 const wait = (ms, signal) =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => { clearTimeout(timer); resolve(); }, { once: true });
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done);
   });
 
 /** Backoff before the n-th attempt to connect again, in milliseconds. */
-const backoff = (n) => Math.min(500 * 2 ** n, 15000) * (0.5 + Math.random() / 2);
+const backoff = (n, longest) => Math.min(500 * 2 ** n, longest) * (0.5 + Math.random() / 2);
+
+const isFinal = (error) => error instanceof FerryError && error.status < 500 && error.status !== 429;
+
+/**
+ * Calls connect(signal, opened) again whenever it has returned or failed, until close() is called on the result, or final(error) is true.
+ * connect calls opened when it is connected. longest is the longest wait between two calls, in milliseconds. onState(state, error) hears
+ * open, lost and refused.
+ */
+export function persist(connect, onState, { longest = 15e3, final = isFinal } = {}) {
+  const stop = new AbortController();
+  (async () => {
+    for (let failures = 0; ; failures++) {
+      let failure;
+      try {
+        await connect(stop.signal, () => { failures = 0; onState("open"); });
+      } catch (error) {
+        failure = error;
+      }
+      if (stop.signal.aborted) return;
+      const refused = failure !== undefined && final(failure);
+      onState(refused ? "refused" : "lost", failure);
+      if (refused) return;
+      await wait(backoff(failures, longest), stop.signal);
+      if (stop.signal.aborted) return;
+    }
+  })();
+  return { close: () => stop.abort() };
+}
+
+/**
+ * Reads the server-sent events of a URL until they end, and calls onEvent({ event, data, id }) for each. It fails if nothing, not even a
+ * comment, arrives for idle milliseconds: the node sends one every 15 s.
+ */
+export async function readEvents(url, { headers, signal, idle = 45e3 }, opened, onEvent) {
+  const own = new AbortController();
+  signal.addEventListener("abort", () => own.abort(), { once: true, signal: own.signal });
+  let watchdog;
+  const alive = () => {
+    clearTimeout(watchdog);
+    watchdog = setTimeout(() => own.abort(), idle);
+  };
+  alive();
+  try {
+    const response = await fetch(url, { headers, signal: own.signal, cache: "no-store" });
+    if (!response.ok) throw await refusal(response);
+    opened();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (const reader = response.body.getReader(); ;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      alive();
+      text += decoder.decode(value, { stream: true });
+      for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
+        const event = { event: "message" };
+        for (const line of text.slice(0, end).split("\n")) {
+          const colon = line.indexOf(":");
+          if (colon > 0) event[line.slice(0, colon)] = line.slice(colon + 1).replace(/^ /, "");
+        }
+        if (event.data !== undefined) onEvent(event);
+      }
+    }
+  } finally {
+    clearTimeout(watchdog);
+    own.abort();
+  }
+}
 
 async function refusal(response) {
   const body = await response.json().catch(() => null);
@@ -82,56 +155,26 @@ export class Client {
   subscribe(filter, options, onMessage) {
     if (typeof options === "function") [options, onMessage] = [{}, options];
     const { via = "events", onState = () => {}, where, from, group, policy } = options;
+    if (via === "websocket" && !globalThis.WebSocket) throw new Error('ferry: WebSocket is not available here: use via: "events"');
     const query = { where, from, group, policy };
-    const stop = new AbortController();
     const state = { last: "" };
     const deliver = (message) => {
       if (message.id !== undefined) state.last = String(message.id);
       onMessage(message);
     };
     const connect = via === "websocket" ? this.#socket : this.#events;
-    (async () => {
-      for (let failures = 0; !stop.signal.aborted; failures++) {
-        try {
-          await connect.call(this, filter, query, state, deliver, stop.signal, () => { failures = 0; onState("open"); });
-          onState("lost");
-        } catch (error) {
-          if (stop.signal.aborted) return;
-          const final = error instanceof FerryError && error.status < 500 && error.status !== 429;
-          onState(final ? "refused" : "lost", error);
-          if (final) return;
-        }
-        await wait(backoff(failures), stop.signal);
-      }
-    })();
-    return { close: () => stop.abort() };
+    return persist((signal, opened) => connect.call(this, filter, query, state, deliver, signal, opened), onState);
   }
 
-  async #events(filter, query, state, deliver, signal, opened) {
+  #events(filter, query, state, deliver, signal, opened) {
     const headers = this.#headers({ Accept: "text/event-stream" });
     if (state.last) headers["Last-Event-ID"] = state.last;
-    const response = await fetch(this.#url(filter, query), { headers, signal, cache: "no-store" });
-    if (!response.ok) throw await refusal(response);
-    opened();
-    const decoder = new TextDecoder();
-    let text = "";
-    for (const reader = response.body.getReader(); ;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      text += decoder.decode(value, { stream: true });
-      for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) {
-        const event = { event: "message" };
-        for (const line of text.slice(0, end).split("\n")) {
-          const colon = line.indexOf(":");
-          if (colon > 0) event[line.slice(0, colon)] = line.slice(colon + 1).replace(/^ /, "");
-        }
-        if (event.event === "end") return;
-        if (event.data === undefined) continue;
-        const message = JSON.parse(event.data);
-        if (event.id !== undefined) message.id = event.id;
-        deliver(message);
-      }
-    }
+    return readEvents(this.#url(filter, query), { headers, signal }, opened, ({ event, data, id }) => {
+      if (event !== "message" || signal.aborted) return;
+      const message = JSON.parse(data);
+      if (id !== undefined) message.id = id;
+      deliver(message);
+    });
   }
 
   #socket(filter, query, state, deliver, signal, opened) {
@@ -142,7 +185,7 @@ export class Client {
       const abort = () => socket.close();
       signal.addEventListener("abort", abort, { once: true });
       socket.onopen = opened;
-      socket.onmessage = ({ data }) => deliver(JSON.parse(data));
+      socket.onmessage = ({ data }) => { if (!signal.aborted) deliver(JSON.parse(data)); };
       socket.onclose = ({ code, reason }) => {
         signal.removeEventListener("abort", abort);
         if (code === 1008) reject(new FerryError(403, "policy", reason));
