@@ -80,6 +80,7 @@ func TestProbes(t *testing.T) {
 		{"/debug/pprof/", true, 200, "goroutine"},
 		{"/", true, 200, "<title>ferry</title>"},
 		{"/app.js", true, 200, "import"},
+		{"/ferry.js", true, 200, "export function persist"},
 		{"/api/stream", true, 404, ""},
 		{"/none", true, 404, ""},
 	} {
