@@ -238,7 +238,16 @@ func (n *Node) serveDeployments(s *serving) error {
 		return err
 	}
 	srv := rpc.NewServer(&rpc.ServerConfig{MaxCalls: 4, Log: n.log})
-	rpc.HandleClientStream(srv, deploy.MethodDeploy, n.receiveDeployment, rpc.MaxCalls(1))
+	receiving := make(chan struct{}, 1) // one module in memory; further calls wait
+	rpc.HandleClientStream(srv, deploy.MethodDeploy, func(ctx context.Context, in *rpc.Receiver[deploy.Piece]) (*deploy.Deployed, error) {
+		select {
+		case receiving <- struct{}{}:
+			defer func() { <-receiving }()
+			return n.receiveDeployment(in)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	})
 	rpc.Handle(srv, deploy.MethodRollback, func(_ context.Context, in *deploy.Target) (*deploy.Deployed, error) {
 		return n.deployedStatus(n.rollBack(in.Name))
 	})
@@ -260,7 +269,7 @@ func (n *Node) serveDeployments(s *serving) error {
 }
 
 // receiveDeployment receives the pieces of a module, and deploys it.
-func (n *Node) receiveDeployment(_ context.Context, in *rpc.Receiver[deploy.Piece]) (*deploy.Deployed, error) {
+func (n *Node) receiveDeployment(in *rpc.Receiver[deploy.Piece]) (*deploy.Deployed, error) {
 	var spec *deploy.Spec
 	var module []byte
 	for {
