@@ -48,8 +48,11 @@ func (e *experiment) checkCounted() error {
 	}
 	_, rest, _ := strings.Cut(string(text), `ferry_messages_total{dir="in",tag="`+tag+`"} `)
 	var counted float64
-	if _, err := fmt.Sscan(rest, &counted); err != nil || int(counted) != sent {
-		return fmt.Errorf("http_ingest: ferry has counted %v messages (%v), want the %d that were sent", counted, err, sent)
+	if _, err := fmt.Sscan(rest, &counted); err != nil {
+		return fmt.Errorf("http_ingest: ferry's count of messages: %w", err)
+	}
+	if int(counted) != sent {
+		return fmt.Errorf("http_ingest: ferry has counted %v messages, want the %d that were sent", counted, sent)
 	}
 	return nil
 }
