@@ -144,6 +144,9 @@ func RemoveEntries(dst, extension []byte, t TLV) []byte {
 	return dst
 }
 
+// HasExtension reports whether a PUB has an extension.
+func (f Frame) HasExtension() bool { return f[7] != 0 }
+
 // Extension returns the extension of a PUB from Split, which is a part of f.
 func (f Frame) Extension() []byte {
 	if f[7] == longExtension {

@@ -108,7 +108,8 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagAddressed != 0 {
 			break
 		}
-		if !r.samePath(f, path, source) {
+		forwarded := f.Flags()&native.FlagForwarded != 0
+		if (forwarded || path != nil || uint32(f.Source()) != source) && !r.samePath(f, path, source) {
 			break // the next run begins with this frame
 		}
 		if err := r.validate(f); err != nil {
@@ -125,7 +126,9 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 				return len(f), r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeBadRequest, Reason: err.Error()})
 			}
 		}
-		f.SetFlags(f.Flags() &^ native.FlagForwarded)
+		if forwarded {
+			f.SetFlags(f.Flags() &^ native.FlagForwarded)
+		}
 		if path != nil {
 			f.SetSource(uint32(r.session.id))
 		}
@@ -150,8 +153,8 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 // validate checks the payload of f as the listener is configured, and sets the flags of f accordingly. It removes what a client could
 // forge from the extension of f. It keeps FlagForwarded: a frame that is refused behind others of its run is read again.
 func (r *receiver) validate(f native.Frame) error {
-	if extension := f.Extension(); len(extension) > 0 {
-		native.ClearNodeTLVs(extension)
+	if f.HasExtension() {
+		native.ClearNodeTLVs(f.Extension())
 	}
 	if f.Flags()&native.FlagValid != 0 && r.session.identity.Load().TrustValidation {
 		f.SetFlags(f.Flags() & (native.FlagAddressed | native.FlagForwarded | native.FlagValid))
