@@ -137,6 +137,9 @@ func (l *Link) Update(next Target) {
 	same := was.Dialer == next.Dialer && was.Addr == next.Addr && bytes.Equal(was.Token, next.Token)
 	if !same {
 		l.updates++
+		if c != nil {
+			c.draining = true
+		}
 	}
 	l.mu.Unlock()
 	if same {
