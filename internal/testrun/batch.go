@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 )
 
@@ -16,11 +17,12 @@ const parallelBatches = 2
 
 // batch is one call of `go test`.
 type batch struct {
-	dir    string   // directory of a module
-	label  string   // prefix of package names in the report; may be empty
-	args   []string // arguments of `go test`: flags, then packages
-	env    []string // environment variables in addition to those of this process
-	second bool     // runs in the second phase
+	dir      string   // directory of a module
+	label    string   // prefix of package names in the report; may be empty
+	flags    []string // flags of `go test`
+	packages []string // packages to test
+	env      []string // environment variables in addition to those of this process
+	second   bool     // runs in the second phase
 }
 
 // moduleBatches splits the packages of a module into batches: with and without the race detector, and for each phase. race says that
@@ -42,15 +44,14 @@ func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
 			b := batch{dir: dir, second: second}
 			packages := s.plain
 			if detector {
-				b.args, packages = append(b.args, "-race"), s.race
+				b.flags, packages = []string{"-race"}, s.race
 			}
-			flags := len(b.args)
 			for _, p := range packages {
 				if startsPrograms(p) == second {
-					b.args = append(b.args, p)
+					b.packages = append(b.packages, p)
 				}
 			}
-			if len(b.args) > flags {
+			if len(b.packages) > 0 {
 				all = append(all, b)
 			}
 		}
@@ -89,7 +90,7 @@ func runBatches(t *tally, batches []batch) error {
 // run runs `go test` and adds its events to t. A failed command is an error only if no event reports a failure.
 func (b batch) run(t *tally) error {
 	// No vet here, because make lint runs vet.
-	cmd := exec.Command("go", append([]string{"test", "-json", "-shuffle=on", "-vet=off"}, b.args...)...)
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-shuffle=on", "-vet=off"}, b.flags, b.packages)...)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Stderr = os.Stderr
@@ -100,15 +101,15 @@ func (b batch) run(t *tally) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	failed, decodeErr := decode(out, b.label, t)
+	failed, decodeErr := decode(out, b, t)
 	if err := cmd.Wait(); err != nil && !failed {
 		return fmt.Errorf("%s in %s: %w", cmd, b.dir, err)
 	}
 	return decodeErr
 }
 
-// decode adds the events in r to t. It reports whether an event is a failure.
-func decode(r io.Reader, label string, t *tally) (failed bool, err error) {
+// decode adds the events in r, the output of b, to t. It reports whether an event is a failure.
+func decode(r io.Reader, b batch, t *tally) (failed bool, err error) {
 	for dec := json.NewDecoder(r); ; {
 		var e event
 		switch err := dec.Decode(&e); {
@@ -117,10 +118,7 @@ func decode(r io.Reader, label string, t *tally) (failed bool, err error) {
 		case err != nil:
 			return failed, fmt.Errorf("the output of go test -json: %w", err)
 		}
-		if label != "" {
-			e.Package = label + " " + e.Package
-		}
 		failed = failed || e.Action == "fail"
-		t.add(e)
+		t.add(b, e)
 	}
 }

@@ -52,7 +52,7 @@ func TestModuleBatches(t *testing.T) {
 			}
 			var got []string
 			for _, b := range batches {
-				got = append(got, fmt.Sprint(b.args, b.second))
+				got = append(got, fmt.Sprint(append(b.flags, b.packages...), b.second))
 			}
 			if !slices.Equal(got, row.want) {
 				t.Errorf("got\n%q\nwant\n%q", got, row.want)

@@ -17,9 +17,10 @@ func (p processor) platform() string { return "linux/" + p.arch }
 // batch returns the batch that tests crossPackages on p. It runs with -short, because an emulator is about ten times slower.
 func (p processor) batch() batch {
 	return batch{
-		dir:   ".",
-		label: p.platform(),
-		args:  append([]string{"-short", "-exec", p.emulator}, crossPackages...),
-		env:   []string{"GOOS=linux", "GOARCH=" + p.arch, "CGO_ENABLED=0"},
+		dir:      ".",
+		label:    p.platform(),
+		flags:    []string{"-short", "-exec", p.emulator},
+		packages: crossPackages,
+		env:      []string{"GOOS=linux", "GOARCH=" + p.arch, "CGO_ENABLED=0"},
 	}
 }

@@ -10,6 +10,10 @@
 // the second one, one batch at a time, are the packages that start programs and load (see startsPrograms), so that they do not compete
 // for the cores with all others and with the emulators.
 //
+// Tests wait for programs, files and sockets, and a machine may stop for seconds at any moment. So a test that failed runs again, alone
+// (see runAgain). If it passes then, it counts as passed, and the report names it. A data race, a panic and a package that does not
+// build are failures without a second run.
+//
 // Exit status 0 means that no test failed. With CI=true in the environment a skipped test is also a failure.
 //
 //	go run ./internal/testrun -cross . bench
@@ -81,6 +85,9 @@ func run(w io.Writer, modules []string, o options) (bool, error) {
 		}
 	}
 	if err := runBatches(t, batches); err != nil {
+		return false, err
+	}
+	if err := t.runAgain(); err != nil {
 		return false, err
 	}
 	t.summary(o.strict)

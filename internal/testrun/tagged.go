@@ -31,7 +31,7 @@ func taggedBatches(t *tally, dir string, race bool) []batch {
 			t.skip("-tags "+g.tag, "the tests of "+g.packages[0], "needs a C compiler and "+g.program+": make deps")
 			continue
 		}
-		all = append(all, batch{dir: dir, label: "-tags " + g.tag, args: append([]string{"-race", "-tags", g.tag}, g.packages...)})
+		all = append(all, batch{dir: dir, label: "-tags " + g.tag, flags: []string{"-race", "-tags", g.tag}, packages: g.packages})
 	}
 	return all
 }

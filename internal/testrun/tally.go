@@ -21,6 +21,12 @@ type event struct {
 // test identifies one test or subtest. An empty name identifies the package itself.
 type test struct{ pkg, name string }
 
+// top returns the test that k is a subtest of, or k.
+func (k test) top() test {
+	k.name, _, _ = strings.Cut(k.name, "/")
+	return k
+}
+
 // skippedTest is one skipped test and the text of its t.Skip.
 type skippedTest struct {
 	test
@@ -34,16 +40,30 @@ type tally struct {
 	passed, failed int
 	skipped        []skippedTest
 	output         map[test][]string // output of the tests that have not ended
-	failedIn       map[string]bool   // packages with a failed test
+	failures       map[test]*failure // by test at the top level
+	certain        bool              // at least one failure needs no second run: see failure
+	again          []test            // tests that failed, and passed when they were run again
+}
+
+// failure is a failed test with its failed subtests.
+type failure struct {
+	batch batch
+	path  string // import path of the package
+	count int    // the test and its subtests
 }
 
 func newTally(w io.Writer) *tally {
-	return &tally{w: w, output: make(map[test][]string), failedIn: make(map[string]bool)}
+	return &tally{w: w, output: make(map[test][]string), failures: make(map[test]*failure)}
 }
 
-func (t *tally) add(e event) {
+// add adds an event of b.
+func (t *tally) add(b batch, e event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	path := e.Package
+	if b.label != "" {
+		e.Package = b.label + " " + path
+	}
 	k := test{e.Package, e.Test}
 	switch e.Action {
 	case "build-output":
@@ -54,18 +74,22 @@ func (t *tally) add(e event) {
 		if e.Test == "" {
 			t.endPackage(e)
 		} else {
-			t.endTest(k, e.Action)
+			t.endTest(k, e.Action, failure{batch: b, path: path})
 		}
 	}
 }
 
-func (t *tally) endTest(k test, action string) {
+func (t *tally) endTest(k test, action string, f failure) {
 	switch action {
 	case "pass":
 		t.passed++
 	case "fail":
 		t.failed++
-		t.failedIn[k.pkg] = true
+		if t.failures[k.top()] == nil {
+			t.failures[k.top()] = &f
+		}
+		t.failures[k.top()].count++
+		t.certain = t.certain || slices.ContainsFunc(t.output[k], certain)
 		t.print(k)
 	case "skip":
 		t.skipped = append(t.skipped, skippedTest{k, skipReason(t.output[k])})
@@ -86,8 +110,13 @@ func (t *tally) endPackage(e event) {
 			}
 		}
 		fmt.Fprintf(t.w, "FAIL  %s  %.1fs\n", e.Package, e.Elapsed)
-		if !t.failedIn[e.Package] {
+		named := false
+		for k := range t.failures {
+			named = named || k.pkg == e.Package
+		}
+		if !named {
 			t.failed++
+			t.certain = true
 		}
 	}
 	for k := range t.output {
@@ -123,6 +152,9 @@ func (t *tally) summary(strict bool) {
 	}
 	if strict && len(t.skipped) > 0 {
 		fmt.Fprintln(t.w, "CI=true: a skipped test is a failure")
+	}
+	for _, k := range t.again {
+		fmt.Fprintf(t.w, "again %s %s: failed beside other tests and passed alone\n", k.pkg, k.name)
 	}
 	fmt.Fprintf(t.w, "%d passed, %d failed, %d skipped\n", t.passed, t.failed, len(t.skipped))
 }

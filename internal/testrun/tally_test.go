@@ -32,7 +32,7 @@ const recording = `
 func TestTally(t *testing.T) {
 	var out bytes.Buffer
 	sum := newTally(&out)
-	if failed, err := decode(strings.NewReader(recording), "", sum); !failed || err != nil {
+	if failed, err := decode(strings.NewReader(recording), batch{}, sum); !failed || err != nil {
 		t.Fatalf("got %v, %v, want a failure that events report", failed, err)
 	}
 	sum.summary(true)
@@ -55,7 +55,7 @@ CI=true: a skipped test is a failure
 }
 
 func TestDecodeGarbage(t *testing.T) {
-	_, err := decode(strings.NewReader(`{"Action":"pass"} go: no such module`), "", newTally(new(bytes.Buffer)))
+	_, err := decode(strings.NewReader(`{"Action":"pass"} go: no such module`), batch{}, newTally(new(bytes.Buffer)))
 	if err == nil || !strings.Contains(err.Error(), "go test -json") {
 		t.Errorf("got error %v, want one that names go test -json", err)
 	}
