@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"net"
 	"sync"
 	"time"
 )
@@ -69,6 +70,27 @@ func (g *Group) Stats() (sum Stats, each []Stats) {
 		each = append(each, s)
 	}
 	return sum, each
+}
+
+// Turn returns nil once every loop has called a function, or has ended. It returns the error of ctx if that ends first: a loop
+// is then busy, or blocked by a handler. Code on a loop must not call it.
+func (g *Group) Turn(ctx context.Context) error {
+	for _, l := range g.loops {
+		turned := make(chan struct{})
+		switch err := l.PostWait(ctx, func() { close(turned) }); {
+		case errors.Is(err, net.ErrClosed):
+			continue
+		case err != nil:
+			return err
+		}
+		select {
+		case <-turned:
+		case <-l.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // do runs f on the loop and waits until f returns. If the loop has ended, do calls f directly.

@@ -493,3 +493,33 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		eventually(t, "an end of all descriptors", func() bool { return descriptors(t) <= fds+60 })
 	})
 }
+
+// TestTurn checks that Group.Turn waits for a loop that is busy, until the context ends, and not for loops that have ended.
+func TestTurn(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		g := start(t, cfg)
+		if err := g.Turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		busy, goOn := make(chan struct{}), make(chan struct{})
+		if err := g.Loops()[1].Post(func() { close(busy); <-goOn }); err != nil {
+			t.Fatal(err)
+		}
+		wait(t, "the function", busy)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := g.Turn(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Turn with a busy loop: %v", err)
+		}
+		close(goOn)
+		if err := g.Turn(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := g.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Turn(t.Context()); err != nil {
+			t.Errorf("Turn after Shutdown: %v", err)
+		}
+	})
+}

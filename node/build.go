@@ -39,6 +39,7 @@ type Extensions struct {
 	Functions  []Function      // what a configuration may name in functions[].run
 	Worker     []string        // command line of a program that calls worker.Serve with the Function whose name is appended
 	Log        *slog.Logger    // nil means standard error, with the level and format of the configuration
+	Phases     func(Phase)     // called at the start of each phase, from one goroutine at a time; must return soon; may be nil
 }
 
 // Function is a function that the program brings.

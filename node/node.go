@@ -137,6 +137,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.applying.Lock() // a reload that began is finished first
 	n.serving = nil
+	n.phase(PhaseDraining)
 	n.applying.Unlock()
 	n.log.Info("node draining", "timeout", n.config().Limits.DrainTimeout)
 	s.stop(nil)
@@ -176,6 +177,7 @@ func (n *Node) start(s *serving) error {
 	n.setReady(true)
 	n.applying.Lock()
 	n.serving = s
+	n.phase(PhaseReady)
 	n.applying.Unlock()
 	close(n.ready)
 	return nil

@@ -94,6 +94,8 @@ func (n *Node) Apply(next *config.Config) error {
 	if n.serving == nil {
 		return errors.New("node: reload: the node does not run, or is stopping")
 	}
+	n.phase(PhaseReloading)
+	defer n.phase(PhaseReady)
 	if err := next.Check(n.extensions.Program()); err != nil {
 		return err
 	}

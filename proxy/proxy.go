@@ -99,6 +99,10 @@ func (p *Proxy) Addresses() []string {
 	return all
 }
 
+// Turn returns nil once every event loop of the proxy has called a function, or has ended. It returns the error of ctx if that
+// ends first.
+func (p *Proxy) Turn(ctx context.Context) error { return p.group.Turn(ctx) }
+
 // Shutdown ends the proxy. It closes the listeners and the idle connections, and closes the other connections after
 // their outstanding responses. When ctx ends, Shutdown aborts the remaining connections and returns the error of ctx.
 func (p *Proxy) Shutdown(ctx context.Context) error {

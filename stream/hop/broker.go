@@ -77,6 +77,12 @@ func New(cfg Config) (*Broker, error) {
 	return b, nil
 }
 
+// Turn returns once the broker's lock was free. A supervisor calls it to see that the broker is not deadlocked.
+func (b *Broker) Turn() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+}
+
 // checkConnections closes connections that make no progress and frees unused tags. It does both at intervals.
 func (b *Broker) checkConnections() {
 	defer b.readers.Done()

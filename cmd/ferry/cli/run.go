@@ -55,6 +55,7 @@ func (c *runCmd) Run(e *env) error {
 	}
 	extensions := e.extensions
 	extensions.Worker = command
+	extensions.Phases = systemdPhases(e)
 	n, err := node.Build(cfg, extensions)
 	if err != nil {
 		return err
@@ -81,6 +82,8 @@ func (c *runCmd) Run(e *env) error {
 		return err
 	case <-n.Ready():
 	}
+	stopWatchdog := systemdWatchdog(e, n)
+	defer stopWatchdog()
 	if err := welcome(e, cfg, n); err != nil && !errors.As(err, new(quietError)) {
 		drain()
 		return errors.Join(err, <-ran)

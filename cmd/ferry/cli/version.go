@@ -1,10 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"runtime"
 	"runtime/debug"
 )
+
+// release is the version of a released binary, such as v1.2.3. The linker sets it: make release. Empty means that of the build
+// information, which go build takes from git.
+var release string
 
 type versionCmd struct {
 	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
@@ -36,9 +41,7 @@ func buildInfo() build {
 	if !ok {
 		return b
 	}
-	if info.Main.Version != "" {
-		b.Version = info.Main.Version
-	}
+	b.Version = cmp.Or(release, info.Main.Version, b.Version)
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			b.Revision = s.Value

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+
+	"example.com/ferry/node"
+)
+
+// systemdPhases returns a function that reports phases of a node to systemd (sd_notify(3)). Elsewhere, where NOTIFY_SOCKET is not set, it does
+// nothing.
+func systemdPhases(e *env) func(node.Phase) {
+	return func(p node.Phase) {
+		switch p {
+		case node.PhaseReady:
+			notifySystemd(e, daemon.SdNotifyReady)
+		case node.PhaseReloading:
+			notifySystemd(e, daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec()) // both are needed for Type=notify-reload
+		case node.PhaseDraining:
+			notifySystemd(e, daemon.SdNotifyStopping)
+		}
+	}
+}
+
+// notifySystemd sends one state. A node runs without a supervisor that listens, so an error is only noted.
+func notifySystemd(e *env, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		e.note("systemd is not notified: %v", err)
+	}
+}
+
+// systemdWatchdog reports to systemd's watchdog (WatchdogSec) that the node is alive, until stop is called. It reports when every part
+// has made a step, so that systemd also restarts a node that is deadlocked. Without a watchdog it does nothing.
+func systemdWatchdog(e *env, n *node.Node) (stop func()) {
+	limit, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		e.note("systemd's watchdog is off: %v", err)
+	}
+	if limit == 0 {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		ticks := time.NewTicker(limit / 3)
+		defer ticks.Stop()
+		for n.Turn(ctx) == nil {
+			notifySystemd(e, daemon.SdNotifyWatchdog)
+			select {
+			case <-ticks.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return stop
+}

@@ -1,0 +1,36 @@
+package node
+
+import "context"
+
+// Phase is a stage of a running node. A program that starts the node may report it to a supervisor, such as systemd.
+type Phase int
+
+// The values of Phase.
+const (
+	PhaseReady     Phase = iota // the node accepts traffic, or has ended a reload, whether it was applied or refused
+	PhaseReloading              // a configuration is about to be applied
+	PhaseDraining               // the node stops: Run has begun to drain
+)
+
+// phase calls Extensions.Phases, if there is one. The caller holds n.applying, so the calls do not overlap.
+func (n *Node) phase(p Phase) {
+	if n.extensions.Phases != nil {
+		n.extensions.Phases(p)
+	}
+}
+
+// Turn returns nil once each part of the node that carries traffic has made a step: the broker's lock was free, and every event
+// loop of the proxy has called a function. A deadlocked or spinning part makes Turn wait. Turn returns the error of ctx if that ends while
+// a loop is awaited.
+func (n *Node) Turn(ctx context.Context) error {
+	n.mu.Lock()
+	p := n.proxy
+	n.mu.Unlock()
+	if n.hop != nil {
+		n.hop.Turn()
+	}
+	if p != nil {
+		return p.Turn(ctx)
+	}
+	return nil
+}
