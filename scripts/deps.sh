@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java libraries, gRPC for Python, AssemblyScript.
+# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java and Python libraries, AssemblyScript.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
 h2spec_version=2.2.1
-grpcio_version=1.85.1
 assemblyscript_version=0.28.20
 packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
@@ -102,13 +101,15 @@ else
 	cp "$pom" bin/java/
 fi
 
-# gRPC for Python, for the tests of proxy/interop.
-if [[ "$(bin/python/bin/python -c 'import grpc; print(grpc.__version__)' 2>/dev/null || true)" == "$grpcio_version" ]]; then
-	echo "gRPC $grpcio_version for Python is installed"
+# Python libraries that tests and benchmarks run beside ferry.
+libraries=scripts/python-libraries.txt
+if cmp -s "$libraries" bin/python/libraries.txt; then
+	echo "the libraries of $libraries are installed"
 else
-	echo "installing gRPC $grpcio_version for Python into bin/python/"
+	echo "installing the libraries of $libraries into bin/python/"
 	python3 -m venv --clear bin/python
-	retry bin/python/bin/pip install -q "grpcio==$grpcio_version"
+	retry bin/python/bin/pip install -q -r "$libraries"
+	cp "$libraries" bin/python/libraries.txt
 fi
 
 # The compiler of AssemblyScript, which examples/wasm needs.

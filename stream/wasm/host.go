@@ -254,10 +254,10 @@ const kindUnsigned = 256
 // lookup returns kind, bits and content of a field. The content of a list, map or extension is the encoded item.
 func lookup(f format.Format, data []byte, p *path) (kind int, bits uint64, content []byte) {
 	span, err := f.Lookup(data, p.Path)
-	if errors.Is(err, field.ErrNotFound) {
-		return int(field.Missing), 0, nil
-	}
 	if err != nil {
+		if errors.Is(err, field.ErrNotFound) {
+			return int(field.Missing), 0, nil
+		}
 		return refused, 0, nil
 	}
 	switch span.Kind {

@@ -34,7 +34,7 @@ type Pool struct {
 	watching bool             // the timer runs
 	watched  time.Time        // when it last fired
 	timer    *time.Timer
-	drained  sync.Cond // signalled when an instance becomes idle or ends
+	drained  sync.Cond // signalled when an instance ends, and, once closed is set, when one becomes idle
 	stats    Stats
 }
 
@@ -216,8 +216,9 @@ func (p *Pool) end(i *instance, err error) {
 
 // release passes an idle instance to the first call that waits, or keeps it. p.mu is held.
 func (p *Pool) release(i *instance) {
-	defer p.drained.Broadcast()
-	if len(p.waiting) > 0 && !p.closed {
+	if p.closed {
+		p.drained.Broadcast()
+	} else if len(p.waiting) > 0 {
 		turn := p.waiting[0]
 		p.waiting = slices.Delete(p.waiting, 0, 1)
 		turn <- i
