@@ -171,3 +171,17 @@ func TestVersionOfResponse(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckProperties(t *testing.T) {
+	good := AppendUser(AppendText(nil, ContentType, "text/plain"), "a", "b")
+	if err := CheckProperties(Publish, good); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []Properties{good[:len(good)-1], AppendUint(nil, ReceiveMaximum, 1), AppendUint(nil, SubscriptionIdentifier, 1)} {
+		if err := CheckProperties(Publish, bad); err == nil {
+			t.Errorf("%x is accepted", bad)
+		} else if e := asError(t, err); e.Kind != Publish {
+			t.Errorf("%x: %v", bad, e)
+		}
+	}
+}

@@ -69,3 +69,11 @@ func (p Property) check(k Kind, n int) *Error {
 	}
 	return nil
 }
+
+// CheckProperties returns an *Error if ps, which has no length before it, cannot be the properties of a packet that a client sends.
+func CheckProperties(k Kind, ps []byte) error {
+	if _, e := Properties(ps).check(k, 1<<k, false); e != nil {
+		return e
+	}
+	return nil
+}
