@@ -133,7 +133,11 @@ func (d *development) update(ctx context.Context) error {
 		if err := d.start(ctx); err != nil {
 			return err
 		}
-		return d.show(ctx)
+		if err := d.show(ctx); err != nil {
+			return err
+		}
+		d.explain() // after show: a message that is published now is printed
+		return nil
 	}
 	if len(d.project.Command) > 0 {
 		if err := d.node.RestartFunction(d.project.Name); err != nil {
@@ -198,12 +202,16 @@ func (d *development) start(ctx context.Context) error {
 		d.node = nil
 		return err
 	}
-	d.env.note("%s runs, and starts again when a file is saved. Publish on what it observes, %s:\n\n    echo '{\"value\":31}' | ferry pub -a %s --data-dir %s %s\n",
-		d.project.Name, strings.Join(d.project.Observe, ", "), n.Addresses()[0], filepath.Join(d.dir, devData), strings.NewReplacer("#", "a", "+", "a").Replace(d.project.Observe[0]))
 	return nil
 }
 
-// show prints the messages of the node, until ctx ends.
+// explain says how to publish to the function.
+func (d *development) explain() {
+	d.env.note("%s runs, and starts again when a file is saved. Publish on what it observes, %s:\n\n    echo '{\"value\":31}' | ferry pub -a %s --data-dir %s %s\n",
+		d.project.Name, strings.Join(d.project.Observe, ", "), d.node.Addresses()[0], filepath.Join(d.dir, devData), strings.NewReplacer("#", "a", "+", "a").Replace(d.project.Observe[0]))
+}
+
+// show prints the messages of the node, until ctx ends. It returns once the node has accepted the subscription.
 func (d *development) show(ctx context.Context) error {
 	at := nodeFlags{Addr: d.listen, DataDir: filepath.Join(d.dir, devData)}
 	_, at.Addr.rest, _ = strings.Cut(d.node.Addresses()[0], "://") // the port that it has, if it may have any

@@ -102,7 +102,13 @@ func connectTo(t *testing.T, address string) *Engine {
 // startAlone starts one server with JetStream and returns its address.
 func startAlone(t *testing.T) string {
 	t.Helper()
-	srv, err := server.NewServer(serverOptions(t, "alone"))
+	return startWith(t, serverOptions(t, "alone"))
+}
+
+// startWith starts a server and returns its address.
+func startWith(t *testing.T, o *server.Options) string {
+	t.Helper()
+	srv, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
 	}
