@@ -2,11 +2,14 @@ package interop
 
 import (
 	"bufio"
+	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,14 +42,58 @@ func (c *counted) settles() int64 {
 	return last
 }
 
+// smallBuffers gives the socket of a test buffers of ownBuffer bytes, which the kernel does not enlarge. It returns c.
+func smallBuffers(t *testing.T, c net.Conn) net.Conn {
+	tcp := c.(*net.TCPConn)
+	if err := errors.Join(tcp.SetReadBuffer(ownBuffer), tcp.SetWriteBuffer(ownBuffer)); err != nil {
+		t.Error(err)
+	}
+	return c
+}
+
+const ownBuffer = 128 << 10
+
+// smallListener gives the connections that it accepts small buffers.
+type smallListener struct {
+	net.Listener
+	t *testing.T
+}
+
+func (l smallListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return smallBuffers(l.t, c), nil
+}
+
+// inSockets returns how many bytes the kernel may keep on their way between two sockets with small buffers and the two sockets of ferry
+// between them. The kernel enlarges the buffers of ferry's sockets up to limits that differ between machines.
+func inSockets(t *testing.T) int64 {
+	t.Helper()
+	total := int64(2 * 2 * ownBuffer) // Linux doubles what a program sets: socket(7)
+	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
+		limit := int64(16 << 20) // where there is no /proc
+		if text, err := os.ReadFile("/proc/sys/net/ipv4/" + name); err == nil {
+			var least, initial int64
+			if _, err := fmt.Sscan(string(text), &least, &initial, &limit); err != nil {
+				t.Fatalf("%s is %q: %v", name, text, err)
+			}
+		}
+		total += limit
+	}
+	return total
+}
+
 // TestPressure has some clients and some servers stop reading for a while. Their peers must wait, but no other
 // connection may wait.
 func TestPressure(t *testing.T) {
 	const (
-		size   = 64 << 20
-		most   = size / 2 // upper bound of the bytes in socket buffers
-		number = 4        // number of connections of each kind
+		held   = 1 << 20 // upper bound of the bytes of a connection that ferry has
+		number = 4       // number of connections of each kind
 	)
+	most := inSockets(t) + held
+	size := most + 32<<20
 	want := sum(size)
 	release := make(chan struct{})
 	var downs, ups [number]counted
@@ -64,8 +111,19 @@ func TestPressure(t *testing.T) {
 		}
 		fmt.Fprintf(w, "%x", h.Sum(nil))
 	})
-	f := run(t, "http1.yaml", map[string]string{"18090": serveGo(t, mux)})
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := run(t, "http1.yaml", map[string]string{"18090": serveGoOn(t, smallListener{ln, t}, mux)})
 	stop := f.watch(48)
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return smallBuffers(t, c), nil
+	}
 
 	var all sync.WaitGroup
 	for i := range number {
@@ -76,7 +134,7 @@ func TestPressure(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			got, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+			got, err := (&http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}).Do(r)
 			if err != nil {
 				t.Error(err)
 				return
@@ -87,7 +145,7 @@ func TestPressure(t *testing.T) {
 			}
 		})
 		all.Go(func() {
-			conn, err := net.Dial("tcp", f.at("18080"))
+			conn, err := dial(t.Context(), "tcp", f.at("18080"))
 			if err != nil {
 				t.Error(err)
 				return

@@ -46,6 +46,12 @@ func serveGo(t *testing.T, h http.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveGoOn(t, ln, h)
+}
+
+// serveGoOn is serveGo on a listener, which it closes when the test ends.
+func serveGoOn(t *testing.T, ln net.Listener, h http.Handler) string {
+	t.Helper()
 	s := &http.Server{Handler: h, DisableGeneralOptionsHandler: true}
 	go s.Serve(ln)
 	t.Cleanup(func() { s.Close() })
