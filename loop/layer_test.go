@@ -277,7 +277,7 @@ func TestLayerBackpressure(t *testing.T) {
 			h.closed = func(*Conn, error) { most <- largest }
 			return h
 		}))
-		conn := connect(t, to)
+		conn := connectSlow(t, to)
 		greet(t, conn, "echo")
 		want := noise(1, 16<<20)
 		wire := appendRecords(nil, rand.New(rand.NewPCG(1, 1)), want)

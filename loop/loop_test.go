@@ -68,6 +68,17 @@ func connect(t *testing.T, to Addr) net.Conn {
 	return conn
 }
 
+// connectSlow is connect for a peer that does not read for a while. Its socket has a small buffer, which the system does not enlarge:
+// otherwise it may take more bytes than a test sends, up to tcp_rmem of the machine.
+func connectSlow(t *testing.T, to Addr) net.Conn {
+	t.Helper()
+	conn := connect(t, to)
+	if err := conn.(*net.TCPConn).SetReadBuffer(256 << 10); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
 // script is a handler made of functions. A nil function does what the method of Base does.
 type script struct {
 	Base
@@ -287,7 +298,7 @@ func TestSlowReader(t *testing.T) {
 			h.closed = func(*Conn, error) { most <- largest }
 			return h
 		}))
-		conn := connect(t, to)
+		conn := connectSlow(t, to)
 		want := noise(1, 32<<20)
 		sent := make(chan error, 1)
 		go func() {

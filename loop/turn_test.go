@@ -445,8 +445,9 @@ func TestCloseTimeout(t *testing.T) {
 				closed: func(_ *Conn, err error) { closed <- err },
 			}
 		}))
-		if conn, err := net.Dial("tcp", to.String()); err == nil { // it may be reset by now
+		if conn, err := net.Dial("tcp", to.String()); err == nil {
 			defer conn.Close()
+			_ = conn.(*net.TCPConn).SetReadBuffer(256 << 10) // see connectSlow; it may be reset by now
 		}
 		if err := wait(t, "Closed", closed); err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("Closed with %v", err)

@@ -13,7 +13,7 @@ func stalled(t *testing.T, g *Group, h *script, want []byte) (*Conn, net.Conn) {
 	t.Helper()
 	opened := make(chan *Conn, 1)
 	h.opened = func(c *Conn) { c.Write(want); opened <- c }
-	peer := connect(t, listen(t, g, accept(func() *script { return h })))
+	peer := connectSlow(t, listen(t, g, accept(func() *script { return h })))
 	c := wait(t, "the connection", opened)
 	last := -1
 	eventually(t, "a standstill", func() bool {

@@ -28,6 +28,7 @@ func stalledServer(t *testing.T) (addr string, read chan bool, got *atomic.Int64
 			if err != nil {
 				return
 			}
+			_ = c.(*net.TCPConn).SetReadBuffer(256 << 10) // otherwise it may take all that a test sends: tcp_rmem differs between machines
 			go func() {
 				defer c.Close()
 				<-read

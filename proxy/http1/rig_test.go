@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"net"
 	"net/netip"
 	"os"
 	"testing"
@@ -74,6 +75,17 @@ func (r *rig) plan(c setup) *exchange.Plan {
 func (r *rig) dial() *proxytest.Client {
 	r.TB.Helper()
 	return proxytest.Dial(r.TB, r.addr)
+}
+
+// dialSlow is dial for a client that does not read for a while. Its socket has a small buffer, which the system does not enlarge:
+// otherwise it may take a whole response, as tcp_rmem differs between machines.
+func (r *rig) dialSlow() *proxytest.Client {
+	r.TB.Helper()
+	c := r.dial()
+	if err := c.Conn.(*net.TCPConn).SetReadBuffer(256 << 10); err != nil {
+		r.TB.Fatal(err)
+	}
+	return c
 }
 
 func (r *rig) eventually(what string, is func() bool) {

@@ -51,7 +51,7 @@ func TestSlowReader(t *testing.T) {
 				c.Loops, c.HighWater = 1, 64<<20 // so that the proxy queues the whole response
 				c.CloseTimeout = brief
 				r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
-				conn := r.dial()
+				conn := r.dialSlow()
 				conn.Send(row.request)
 				r.eventually("the response is queued and its request over", func() bool {
 					return onLoop(r, func(c *loop.Conn, h loop.Handler) bool {
@@ -99,7 +99,7 @@ func TestReaderThatStops(t *testing.T) {
 			loop: c, config: Config{IdleTimeout: brief, BodyTimeout: brief},
 			servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 16<<20)) })},
 		})
-		r.dial().Send("GET / HTTP/1.1\nHost: a\n\n")
+		r.dialSlow().Send("GET / HTTP/1.1\nHost: a\n\n")
 		r.eventually("the connection is closed", func() bool {
 			sum, _ := r.Group.Stats()
 			return sum.Accepted == 1 && sum.Conns <= 1 // the server's connection may stay open
