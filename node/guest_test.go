@@ -21,7 +21,7 @@ const testGuest = "../stream/wasm/testdata/guest.wasm"
 func guestConfig(file string) config.Function {
 	return config.Function{
 		Name: "guest", Wasm: file, Observe: []string{"in/#"}, CPU: config.Heavy, Policy: config.Block,
-		Memory: 1 << 20, Timeout: 300 * time.Millisecond, Concurrency: 2,
+		Memory: 1 << 20, Timeout: 2 * time.Second, Concurrency: 2,
 	}
 }
 

@@ -158,11 +158,15 @@ func TestSpoolBound(t *testing.T) {
 	for err := error(nil); err == nil; n++ {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		err = c.Send(ctx, ferry.Message{Tag: "orders/1", Payload: []byte(fmt.Sprint(n))})
-		if cancel(); err != nil && (!errors.Is(err, spool.ErrFull) || !errors.Is(err, context.DeadlineExceeded)) {
+		cancel()
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if err != nil {
+		if errors.Is(err, spool.ErrFull) {
 			break
+		}
+		if err != nil { // a busy machine: nothing was spooled
+			n, err = n-1, nil
 		}
 	}
 	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
@@ -269,7 +273,7 @@ func TestSpoolHeldUp(t *testing.T) {
 	flush(t, c)
 	sendNumbered(t, c, "closed/1", 0, 1)
 	sendNumbered(t, c, "open/1", 3, 4)
-	for late := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for late := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		v := c.Stats()
 		if v.SpoolErr != nil && strings.Contains(v.SpoolErr.Error(), `publish on "closed/1"`) {
 			if v.Spool.Messages != 2 {

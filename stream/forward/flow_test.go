@@ -68,7 +68,11 @@ func TestSpoolFull(t *testing.T) {
 			payload := []byte(strings.Repeat("z", 1000))
 			sent := 0
 			for range 300 {
-				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				limit := time.Minute // of a publisher that is not held back
+				if block {
+					limit = 300 * time.Millisecond
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				err := c.Send(ctx, ferry.Message{Tag: "x", Payload: payload})
 				cancel()
 				if err != nil {
@@ -154,7 +158,7 @@ func TestVersion2Peer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	var buf []byte
 	read := func() native.Frame {
 		t.Helper()

@@ -169,7 +169,7 @@ func (r *recorder) list() []string {
 // await waits until n messages were received, and returns them.
 func (r *recorder) await(n int) []string {
 	r.t.Helper()
-	late := time.After(20 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		if got := r.list(); len(got) >= n {
 			return got
@@ -209,7 +209,7 @@ func publish(t *testing.T, c *stream.Client, tag string, from, to int) (sent []s
 
 func flush(t *testing.T, c *stream.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := c.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -219,7 +219,7 @@ func flush(t *testing.T, c *stream.Client) {
 // eventually waits for a condition that counters show.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("it did not happen that %s", what)
 		}

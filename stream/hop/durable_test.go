@@ -280,7 +280,7 @@ func TestCrashingMember(t *testing.T) {
 // TestMemberNeverAcks: messages that a member does not ack in time go to another one. In progress extends the time.
 func TestMemberNeverAcks(t *testing.T) {
 	s := openStream(t, newEngine(t), "orders", "orders/#")
-	s.AckWait = 300 * time.Millisecond
+	s.AckWait = 2 * time.Second
 	b, addr := serve(t, hop.Config{Stored: []hop.Stored{s}})
 	dead := worker(t, addr, 1<<20)
 	src := greet2(t, addr)
@@ -291,9 +291,8 @@ func TestMemberNeverAcks(t *testing.T) {
 	if got[0].Deliveries != 1 {
 		t.Errorf("got %+v", got[0])
 	}
-	for range 12 { // longer than AckWait
+	for end := time.Now().Add(s.AckWait * 5 / 4); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		good.write(native.AppendAck(nil, native.AckFrame{Sub: 1, InProgress: true}))
-		time.Sleep(50 * time.Millisecond)
 	}
 	good.ack(got...)
 	eventually(t, "all is done", func() bool { return workStats(t, b).Floor == 2 })

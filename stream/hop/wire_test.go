@@ -75,7 +75,7 @@ func connect(t *testing.T, addr string) *peer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	return &peer{t: t, conn: conn}
 }
 
@@ -191,7 +191,7 @@ func witness(t *testing.T, addr string) (check func()) {
 // TestBadPeers: the broker sends a client that breaks the protocol the reason before it ends the connection. Other
 // connections continue.
 func TestBadPeers(t *testing.T) {
-	h, addr := serve(t, hop.Config{MaxFrame: 64 << 10, HandshakeTimeout: 200 * time.Millisecond, Window: 10 << 10})
+	h, addr := serve(t, hop.Config{MaxFrame: 64 << 10, HandshakeTimeout: 500 * time.Millisecond, Window: 10 << 10})
 	check := witness(t, addr)
 	hello := native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1})
 	for _, c := range []struct {
@@ -294,7 +294,7 @@ func TestNeverReads(t *testing.T) {
 	for range 34 {
 		src.write(frame)
 	}
-	late := time.Now().Add(10 * time.Second)
+	late := time.Now().Add(time.Minute)
 	for h.Snapshot().Connections > 3 && time.Now().Before(late) {
 		if q := h.Snapshot().Subscriptions; len(q) > 1 {
 			for _, s := range q {
@@ -327,7 +327,7 @@ func TestResponsesAreBounded(t *testing.T) {
 			break
 		}
 	}
-	late := time.Now().Add(10 * time.Second)
+	late := time.Now().Add(time.Minute)
 	for h.Snapshot().Connections > 0 && time.Now().Before(late) {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -571,7 +571,7 @@ func FuzzConnection(f *testing.F) {
 		_, _ = near.Write(append(pub, data...))
 		_ = near.Close()
 		_ = l.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := h.Shutdown(ctx); err != nil {
 			t.Fatal(err)

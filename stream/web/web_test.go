@@ -191,7 +191,8 @@ func TestCutAtEachByte(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	r := newRig(t, hop.Config{}, web.Config{HeadTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond})
+	patient := newRig(t, hop.Config{}, web.Config{HeadTimeout: patience, BodyTimeout: patience})
+	hasty := newRig(t, hop.Config{}, web.Config{HeadTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond})
 	for _, c := range []struct{ name, request, want string }{
 		{"garbage", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\r\n\r\n", " 400 "},
 		{"escape", "GET /v1/tags/a%2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", " 400 "},
@@ -204,14 +205,17 @@ func TestHostileBytes(t *testing.T) {
 		{"slow body", "POST /v1/tags/a HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n12", " 408 "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conn := r.raw(c.request)
-			b, err := io.ReadAll(conn)
+			r := patient
+			if c.want == " 408 " {
+				r = hasty
+			}
+			b, err := io.ReadAll(r.raw(c.request))
 			if err != nil || !strings.Contains(strings.SplitN(string(b), "\r\n", 2)[0], c.want) {
 				t.Errorf("got %q, %v; want status%s", b, err, c.want)
 			}
 		})
 	}
-	r.wantStatus(204, "POST", "/v1/tags/a", "1")
+	patient.wantStatus(204, "POST", "/v1/tags/a", "1")
 }
 
 func TestStoredAck(t *testing.T) {
@@ -273,7 +277,10 @@ func TestSlowReader(t *testing.T) {
 	}
 	_ = slow.Close()
 	await(t, "the end of the subscription", func() bool { return len(r.broker.Snapshot().Subscriptions) == 0 })
-	r.wantStatus(200, "POST", "/v1/tags/a", body, "Content-Type", "application/x-ndjson")
+	await(t, "a publisher that is not held back", func() bool { // a busy machine may take longer than StoreTimeout
+		status, _, _ := r.do("POST", "/v1/tags/a", body, "Content-Type", "application/x-ndjson")
+		return status == 200
+	})
 }
 
 // TestStopWithSlowReader: the broker ends a client that does not read, when the time to drain is over.

@@ -202,8 +202,8 @@ func testDuplicateWindow(t *testing.T, f Fixture) {
 	c := config(f.Engine, "records", "a/#")
 	c.DuplicateWindow = time.Second
 	s := openStream(t, f.Engine, c)
+	start := time.Now() // not later than the record is stored
 	appendAll(t, s, engine.Record{Tag: "a", ID: "x"})
-	start := time.Now()
 	await(t, "the record with the same ID is stored again", func() bool {
 		appendAll(t, s, engine.Record{Tag: "a", ID: "x"})
 		return infoOf(t, s).Last == 2
