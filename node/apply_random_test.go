@@ -118,7 +118,7 @@ func behaviour(t *testing.T, n *Node) string {
 // validates reports whether a listener drops a payload that is no CBOR.
 func validates(t *testing.T, n *Node, addr net.Addr) bool {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, err := stream.Dial(ctx, tcp.New(nil), addr.String(), &stream.Config{Token: []byte(n.id.Token()), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -133,7 +133,7 @@ func validates(t *testing.T, n *Node, addr net.Addr) bool {
 
 // permitted describes what the holder of a token may do.
 func permitted(n *Node, token string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c, err := stream.Dial(ctx, n.inside.transport, n.inside.addr, &stream.Config{Token: []byte(token), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {

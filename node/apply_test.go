@@ -55,7 +55,7 @@ func addressOf(t *testing.T, n *Node, configured string) string {
 // dialTCP connects with a token to an address of a tcp listener. The client notes in lost when its connection ends.
 func dialTCP(t *testing.T, addr, token string, lost chan<- string) *stream.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	log := slog.New(slog.DiscardHandler)
 	if lost != nil {
@@ -110,7 +110,7 @@ func TestApplyIdentities(t *testing.T) {
 	apply(t, n, func(c *config.Config) { c.Identities = []config.Identity{identity("pump", pumpToken, "a/#"), press} })
 	select {
 	case <-running.Done():
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("a subscription without a grant goes on")
 	}
 	var refused *native.Error
@@ -136,7 +136,7 @@ func TestApplyIdentities(t *testing.T) {
 	if text := <-pumpLost; !strings.Contains(text, "unauthenticated") {
 		t.Errorf("the removed identity lost its connection with %s", text)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := stream.Dial(ctx, tcp.New(nil), addr, &stream.Config{Token: []byte(pumpToken)}); !errors.As(err, &refused) || refused.Code != native.CodeUnauthenticated {
 		t.Errorf("a removed identity got %v", err)
@@ -365,7 +365,7 @@ func TestApplyClientCA(t *testing.T) {
 			t.Fatal(err)
 		}
 		security.Certificates = []tls.Certificate{ca.Issue(t, certstest.Leaf{CommonName: "pump-1"}).TLS(t)}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		log := slog.New(slog.NewTextHandler(writerFunc(func(b []byte) { lost <- string(b) }), nil))
 		over := connectedFirst{tcp.NewTLS(&tcp.Config{ClientTLS: security}), connected}

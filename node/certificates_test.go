@@ -50,7 +50,7 @@ func TestCertificateFilesReload(t *testing.T) {
 		if strings.HasPrefix(addresses[i], "quic") {
 			over = quic.New(&quic.Config{ClientTLS: security})
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		c, err := stream.Dial(ctx, over, addr, &stream.Config{Log: slog.New(slog.DiscardHandler)})
 		if err == nil {

@@ -184,7 +184,7 @@ func TestForwardReload(t *testing.T) {
 	bad.Name, bad.CAFile = "bad", ""
 	apply(t, n, func(c *config.Config) { c.Forward = []config.Forward{missing, bad} })
 	var down forward.Stats
-	for end := time.Now().Add(20 * time.Second); down.Err == nil || !strings.Contains(down.Err.Error(), "certificate"); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); down.Err == nil || !strings.Contains(down.Err.Error(), "certificate"); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("got %+v", down)
 		}

@@ -149,7 +149,7 @@ func TestPipelineSurvivesRestarts(t *testing.T) {
 func TestStateThatCannotBeRead(t *testing.T) {
 	n := build(t, stores(t, config.MemoryEngine, config.Stream{Tags: config.Filters{"other/#"}}))
 	run(t, n)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, err := range n.saved(ctx, "state/x") {
 		if err == nil || !strings.Contains(err.Error(), "no stream stores state/x/#") {

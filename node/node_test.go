@@ -83,7 +83,7 @@ func run(t *testing.T, n *Node) (stop func() error) {
 // client connects to the node's listener of a scheme with a token.
 func client(t *testing.T, n *Node, scheme, token string) (*stream.Client, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cfg := &stream.Config{Name: "test", Token: []byte(token), Log: slog.New(slog.DiscardHandler)}
 	for _, a := range n.Addresses() {
@@ -117,7 +117,7 @@ func closed(t *testing.T) func(*stream.Client, error) (*stream.Client, error) {
 func observe(t *testing.T, c *stream.Client, filter string) <-chan ferry.Message {
 	t.Helper()
 	got := make(chan ferry.Message, 1000)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := c.Start(ctx, stream.Function{Observe: []string{filter}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
 		got <- in.Clone()
@@ -352,7 +352,7 @@ func TestCertificates(t *testing.T) {
 			}
 			security.Certificates = []tls.Certificate{pair}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		c, err := closed(t)(stream.Dial(ctx, tcp.NewTLS(&tcp.Config{ClientTLS: security}), addr, &stream.Config{Log: slog.New(slog.DiscardHandler)}))
 		if (err == nil) != accepted {
@@ -385,7 +385,7 @@ func TestClientsConnectByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		security.ServerName = name
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		token, err := pki.ReadToken(filepath.Join(cfg.DataDir, pki.TokenFile))
 		if err != nil {

@@ -144,7 +144,7 @@ func showStreams(t *testing.T, n *Node, shown *transcript) {
 		send(t, c, "do/1", "fail")
 		send(t, c, "nothing/observes", "a")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err := stream.Dial(ctx, tcp.New(nil), addr, &stream.Config{Name: "wrong", Token: []byte("MARKED-wrong-token-0123456789")})
 	fmt.Fprintln(shown, err)

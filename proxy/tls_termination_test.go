@@ -84,7 +84,7 @@ func handshakes(p *Proxy, i int) map[traffic.Handshake]uint64 {
 // wantHandshake waits until a listener has counted n handshakes with a result.
 func wantHandshake(t *testing.T, p *Proxy, h traffic.Handshake, n uint64) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); handshakes(p, 0)[h] != n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); handshakes(p, 0)[h] != n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Errorf("handshakes %v, want %d of %s", handshakes(p, 0), n, h)
 			return
@@ -133,7 +133,7 @@ func TestTLSTermination(t *testing.T) {
 	}
 	wantHandshake(t, p, traffic.HandshakeFull, 4)
 	wantHandshake(t, p, traffic.HandshakeResumed, 4)
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		text, _ := os.ReadFile(logFile)
 		if strings.Count(string(text), `"tls":"TLSv1.2","server_name":"b.example"`) == 2 && strings.Count(string(text), `"tls":"TLSv1.3","server_name":"a.example"`) == 2 {
 			break
@@ -464,7 +464,7 @@ func TestTLSUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(conn, "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func welcomeWith(t *testing.T, l transport.Listener, w native.WelcomeFrame) *scr
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	n := &scriptedNode{t: t, conn: conn}
 	n.expect(native.Hello)
 	n.write(native.AppendWelcome(nil, w))

@@ -21,7 +21,7 @@ func TestPoolStartsAWorkerForEachInbox(t *testing.T) {
 				select {
 				case <-second:
 					waited <- true
-				case <-time.After(5 * time.Second):
+				case <-time.After(time.Minute):
 					waited <- false
 				}
 			case "second":

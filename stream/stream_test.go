@@ -58,7 +58,7 @@ func newTestNode(t testing.TB, tr transport.Transport, addr string, cfg hop.Conf
 	s.stop = func() {
 		once.Do(func() {
 			_ = l.Close()
-			done, end := context.WithTimeout(context.Background(), 5*time.Second)
+			done, end := context.WithTimeout(context.Background(), time.Minute)
 			defer end()
 			if err := h.Shutdown(done); err != nil {
 				t.Errorf("Shutdown: %v", err)
@@ -115,7 +115,7 @@ func (b *collector) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender)
 // await waits until the handler has n payloads, and returns all.
 func (b *collector) await(t *testing.T, n int) []string {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		b.mu.Lock()
 		got := append([]string(nil), b.got...)
@@ -126,7 +126,7 @@ func (b *collector) await(t *testing.T, n int) []string {
 		select {
 		case <-b.more:
 		case <-late:
-			t.Fatalf("%d messages of %d after 10 s: %.200q", len(got), n, got)
+			t.Fatalf("%d messages of %d after a minute: %.200q", len(got), n, got)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func start(t *testing.T, c *stream.Client, f stream.Function) *stream.Running {
 
 func send(t *testing.T, c *stream.Client, m ferry.Message) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := c.Send(ctx, m); err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func send(t *testing.T, c *stream.Client, m ferry.Message) {
 
 func flush(t *testing.T, c *stream.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := c.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -366,7 +366,7 @@ func TestSlowFunctionHoldsUpItsTagOnly(t *testing.T) {
 			t.Errorf("%d messages of 10 KiB were taken, want what 1 MiB of credit allows", taken)
 		}
 		once.Do(func() { close(release) })
-		late := time.Now().Add(10 * time.Second)
+		late := time.Now().Add(time.Minute)
 		for slow.Load() < taken && time.Now().Before(late) {
 			time.Sleep(time.Millisecond)
 		}

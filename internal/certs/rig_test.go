@@ -32,7 +32,7 @@ func handshake(t *testing.T, server, client *tls.Config) (serverState, clientSta
 			return
 		}
 		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		s := tls.Server(conn, server)
 		if err = s.Handshake(); err == nil {
 			_, err = s.Write([]byte("x"))
@@ -44,7 +44,7 @@ func handshake(t *testing.T, server, client *tls.Config) (serverState, clientSta
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	_ = raw.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = raw.SetDeadline(time.Now().Add(time.Minute))
 	c := tls.Client(raw, client)
 	var one [1]byte
 	_, clientErr := c.Read(one[:]) // performs the handshake, and receives the session ticket

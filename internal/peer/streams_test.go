@@ -152,7 +152,7 @@ func TestBarrierEndsWithTheConnection(t *testing.T) {
 func TestLargeFirstFrameOfADataStream(t *testing.T) {
 	near, far := pair(t)
 	w := &wire{t: t, conn: near}
-	_ = near.SetDeadline(time.Now().Add(5 * time.Second))
+	_ = near.SetDeadline(time.Now().Add(time.Minute))
 	w.write(hello)
 	m := &multi{Conn: far, accept: make(chan net.Conn), open: make(chan net.Conn, 1)}
 	n := &node{Conn: peer.New(m, peer.Config{Remote: "client"}), log: &log{}, done: make(chan struct{})}

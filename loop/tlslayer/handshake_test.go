@@ -97,7 +97,7 @@ func TestAbortedHandshakes(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+					_ = c.SetDeadline(time.Now().Add(time.Minute))
 					_ = tls.Client(&abortedWire{c, 1 + rng.IntN(4000), rng.IntN(2) == 0}, client).Handshake()
 					_ = c.Close()
 				}

@@ -90,7 +90,7 @@ func TestReadable(t *testing.T) {
 				if got != step.want {
 					t.Errorf("got %+v, want %+v", got, step.want)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("Data is not called: want %+v", step.want)
 			}
 		}

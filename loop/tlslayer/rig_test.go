@@ -113,7 +113,7 @@ func newRig(t testing.TB, cfg *loop.Config, layers *Config, config *tls.Config) 
 	}
 	r := &rig{group: group, layers: New(len(group.Loops()), layers), closed: make(chan error, 100000)}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = group.Shutdown(ctx)
 	})
@@ -141,7 +141,7 @@ func (r *rig) dial(t testing.TB) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	return c
 }
 
@@ -151,8 +151,8 @@ func (r *rig) wantClosed(t testing.TB) error {
 	select {
 	case err := <-r.closed:
 		return err
-	case <-time.After(20 * time.Second):
-		t.Fatal("the connection is not closed after 20 s")
+	case <-time.After(time.Minute):
+		t.Fatal("the connection is not closed after a minute")
 		return nil
 	}
 }
@@ -160,9 +160,9 @@ func (r *rig) wantClosed(t testing.TB) error {
 // eventually waits until ok returns true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not after 20 s: %s", what)
+			t.Fatalf("not after a minute: %s", what)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func do(t *testing.T, rule route.Rule, f func(*world)) {
 		}
 	}
 	cluster.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := group.Shutdown(ctx); err != nil {
 		t.Error(err)

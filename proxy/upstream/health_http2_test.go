@@ -44,7 +44,7 @@ func TestProbeHTTP2(t *testing.T) {
 		cfg := at(row.at.Listener.Addr().String())
 		cfg.Protocol = row.protocol
 		cfg.Health = &upstream.Health{Kind: "http", Path: row.path, Statuses: row.statuses, Host: "it.example"}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := cluster(t, cfg).ProbeAll(ctx)[0]
 		cancel()
 		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {

@@ -49,7 +49,7 @@ func serve(t *testing.T, network, address string, answer func(net.Conn)) loop.Ad
 // probe checks that a probe returns the error want. An empty want means no error.
 func probe(t *testing.T, h upstream.Health, to loop.Addr, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	err := upstream.Probe(ctx, &h, to)
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

@@ -95,7 +95,7 @@ func TestTurningAwayDoesNotBlockAccept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		return &peer{t: t, conn: conn}
 	}
 	for range 8 {

@@ -11,10 +11,10 @@ import (
 // eventually waits until ok holds.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	late := time.Now().Add(30 * time.Second)
+	late := time.Now().Add(time.Minute)
 	for !ok() {
 		if time.Now().After(late) {
-			t.Fatalf("after 30 s still not: %s", what)
+			t.Fatalf("after a minute still not: %s", what)
 		}
 		time.Sleep(time.Millisecond)
 	}

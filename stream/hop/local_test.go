@@ -80,7 +80,7 @@ func (c *localClient) allow(room int) { c.note(func() { c.room = room }) }
 // await waits until ok is true.
 func (c *localClient) await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		c.mu.Lock()
 		done, changed := ok(), c.changed
@@ -91,7 +91,7 @@ func (c *localClient) await(t *testing.T, what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-late:
-			t.Fatalf("%s: not within 10 s; got %q", what, c.messages())
+			t.Fatalf("%s: not within a minute; got %q", what, c.messages())
 		}
 	}
 }

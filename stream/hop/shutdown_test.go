@@ -63,7 +63,7 @@ func TestShutdownClosesConnectionsTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		p := &peer{t: t, conn: conn}
 		p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1}))
 		if f := p.read(); f.Kind() != native.Welcome {
@@ -84,7 +84,7 @@ func TestShutdownClosesConnectionsTogether(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("Shutdown: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("Shutdown waits for the first connection to be closed before it closes the second")
 	}
 	if err := <-served; err != nil {

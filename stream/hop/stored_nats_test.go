@@ -30,7 +30,7 @@ func TestNATS(t *testing.T) {
 	}
 	end := func(b *hop.Broker, e *nats.Engine) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		_ = b.Shutdown(ctx) // the clients of these tests never say GOAWAY
 		if err := e.Close(ctx); err != nil {

@@ -140,7 +140,7 @@ func TestShutdownWaitsForAcks(t *testing.T) {
 	got := p.expectMessages("order 1")
 	stopped := make(chan error)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		stopped <- b.Shutdown(ctx)
 	}()

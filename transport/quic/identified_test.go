@@ -29,7 +29,7 @@ func TestSilentClientsMakeRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dial := func() transport.Conn {
 		c, err := tr.Dial(ctx, l.Addr().String())
@@ -50,7 +50,7 @@ func TestSilentClientsMakeRoom(t *testing.T) {
 		l.mu.Unlock()
 	}
 	dial()
-	_ = oldest.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = oldest.SetReadDeadline(time.Now().Add(time.Minute))
 	if _, err := oldest.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "too many connections") {
 		t.Errorf("the oldest silent client: Read = %v, want the reason of its end", err)
 	}

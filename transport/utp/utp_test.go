@@ -112,7 +112,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if got, err := io.ReadAll(conn); string(got) != "plain uTP" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -98,7 +98,7 @@ func TestStoredStreams(t *testing.T) {
 		}
 	}
 	var info admin.StoredState
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if err := json.Unmarshal([]byte(n.run(t, n.admin, "", "stream", "info", "-o", "json", "orders")), &info); err != nil {
 			t.Fatal(err)
 		}
