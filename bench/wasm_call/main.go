@@ -16,6 +16,8 @@ const (
 	nativeRow  = "native Go"
 	bareRow    = "wazero, not ended"
 	endableRow = "wazero, ended by its context"
+
+	wasmtimeRow = "wasmtime, from Python"
 )
 
 // sizes are the sizes of a message in bytes.
@@ -56,7 +58,8 @@ func question() harness.Question {
 		About: "Micro. One guest gets the payload copied to its memory and hashes it byte by byte (FNV-1a), the other reads the first field of a JSON message. " +
 			"Ferry's row is wasm.Pool.Handle: a guest that can be ended at any time, with bounded memory, in an instance that no other call has. " +
 			"The bare wazero calls the same modules: it writes the payload into the guest's memory, or looks the field up in a function of the host, and nothing can end the guest. " +
-			"The same with WithCloseOnContextDone is wazero's own way to end it. Native Go hashes and looks up the same bytes without a guest.",
+			"The same with WithCloseOnContextDone is wazero's own way to end it. Native Go hashes and looks up the same bytes without a guest. " +
+			"wasmtime is called from Python, whose part of a call is most of it below 10 KiB.",
 		Cases:   order,
 		Figures: []string{harness.AllocsPerOp, harness.BytesPerOp, harness.CPUPerOp},
 		Checks:  []harness.Check{{Name: "each row finds the hash and the field that the message has, and finds a wrong one wrong", Run: check}},
@@ -87,6 +90,11 @@ func question() harness.Question {
 				return figures, failed
 			},
 		})
+	}
+	if w, ok := wasmtime(cases); ok {
+		q.Contenders = append(q.Contenders, w)
+	} else {
+		q.Notes = append(q.Notes, "wasmtime has no row: make deps installs it.")
 	}
 	return q
 }
