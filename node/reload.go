@@ -1,9 +1,10 @@
 package node
 
 import (
-	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -12,16 +13,16 @@ import (
 	"example.com/ferry/node/config"
 )
 
-// watchInterval is how often the configuration file is checked. A changed file is read once it has stayed the same for this
+// watchInterval is how often the files are checked. A changed file is read once it has stayed the same for this
 // long, as a program may still be writing it.
 const watchInterval = time.Second
 
-// Watch applies the configuration file to the running node whenever it, or the file of a wasm guest, changes, until ctx ends. loaded is the content of the
-// file when the node was built. Watch also reads the file, changed or not, on each signal from again, and then reopens the
-// access log and reads the files that the configuration names: certificates, token files. A file that cannot be applied changes
-// nothing; its errors are logged, one a line.
-func (n *Node) Watch(ctx context.Context, file string, loaded []byte, again <-chan os.Signal) {
-	w := watcher{node: n, file: file, loaded: loaded}
+// Watch applies the configuration to the running node whenever it changes, until ctx ends: its file, a file that it includes or has a
+// value from, a token file, or the module of a wasm guest. loaded is what the node was built from. Certificate files are watched by
+// themselves. On each signal from again, Watch reads all of them, changed or not, and reopens the access log. Files that cannot be
+// applied change nothing; their errors are logged, one a line.
+func (n *Node) Watch(ctx context.Context, loaded *config.Source, again <-chan os.Signal) {
+	w := watcher{node: n, file: loaded.Name(), loaded: loaded, tokens: tokenDigest(n.config())}
 	select {
 	case <-n.Ready():
 	case <-ctx.Done():
@@ -34,6 +35,8 @@ func (n *Node) Watch(ctx context.Context, file string, loaded []byte, again <-ch
 		case <-ctx.Done():
 			return
 		case <-again:
+			w.node.certs.Refresh()
+			w.node.reopen()
 			w.reload()
 		case <-ticks.C:
 			w.check()
@@ -45,9 +48,22 @@ func (n *Node) Watch(ctx context.Context, file string, loaded []byte, again <-ch
 type watcher struct {
 	node   *Node
 	file   string
-	loaded []byte      // content of the file when it was last read
-	seen   []fileState // of the file, and of those of guests, at the last check
-	read   bool        // the files were read in state seen
+	loaded *config.Source    // as it was last read
+	unread bool              // it could not be read since
+	tokens [sha256.Size]byte // of the token files when they were last read
+	seen   []fileState       // of all files at the last check
+	read   bool              // the files were read in state seen
+}
+
+// tokenDigest returns a hash that changes when the content of a token file does.
+func tokenDigest(cfg *config.Config) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, file := range cfg.TokenFiles() {
+		data, err := os.ReadFile(file)
+		fmt.Fprintf(h, "%q %q %v\n", file, data, err != nil)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // fileState changes when the file's content does. It is known without reading the file.
@@ -68,9 +84,10 @@ func stateOf(file string) fileState {
 
 // check reads the files if one has changed, and none has changed since the last check.
 func (w *watcher) check() {
-	now := []fileState{stateOf(w.file)}
-	for _, guest := range w.node.config().Guests() {
-		now = append(now, stateOf(guest))
+	cfg := w.node.config()
+	var now []fileState
+	for _, file := range slices.Concat(w.loaded.Watched(), cfg.Guests(), cfg.TokenFiles()) {
+		now = append(now, stateOf(file))
 	}
 	if !slices.Equal(now, w.seen) {
 		w.seen, w.read = now, false
@@ -80,37 +97,27 @@ func (w *watcher) check() {
 		return
 	}
 	w.read = true
-	data, err := config.Read(w.file)
-	switch {
-	case err != nil:
-		w.loaded = nil // the file counts as changed when it can be read again
-		w.unreadable(err)
-	case !bytes.Equal(data, w.loaded) || w.node.guestsChanged():
-		w.apply(data)
+	if w.unread || w.loaded.Stale() || w.node.guestsChanged() || tokenDigest(cfg) != w.tokens {
+		w.reload()
 	}
 }
 
-// reload reads changed certificate files, reopens the access log and reads the file, changed or not.
+// reload reads the configuration, changed or not, and applies it.
 func (w *watcher) reload() {
-	w.node.certs.Refresh()
-	w.node.reopen()
-	data, err := config.Read(w.file)
+	next, err := config.Read(w.file)
+	w.unread = err != nil
 	if err != nil {
 		w.unreadable(err)
 		return
 	}
-	w.apply(data)
-}
-
-// apply applies the configuration in data.
-func (w *watcher) apply(data []byte) {
-	w.loaded = data
-	next, err := config.Parse(w.file, data, w.node.extensions.Program())
+	w.loaded = next
+	cfg, err := next.Config(w.node.extensions.Program())
 	if err != nil {
 		w.unreadable(err)
 		return
 	}
-	if err := w.node.Apply(next); err != nil {
+	w.tokens = tokenDigest(cfg)
+	if err := w.node.Apply(cfg); err != nil {
 		w.refused(err)
 	}
 }

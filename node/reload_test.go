@@ -37,7 +37,11 @@ func watch(t *testing.T, text string) *watched {
 	t.Helper()
 	w := &watched{t: t, file: filepath.Join(t.TempDir(), "node.yaml"), log: make(lines, 1000), again: make(chan os.Signal, 1)}
 	w.write(text)
-	cfg, err := config.Parse(w.file, []byte(text), config.Program{Formats: all.Formats()})
+	source, err := config.Read(w.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := source.Config(config.Program{Formats: all.Formats()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +52,7 @@ func watch(t *testing.T, text string) *watched {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() {
-		w.node.Watch(ctx, w.file, []byte(text), w.again)
+		w.node.Watch(ctx, source, w.again)
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -173,4 +177,39 @@ func TestWatchSignals(t *testing.T) {
 			t.Errorf("/metrics has no line %s", line)
 		}
 	}
+}
+
+// TestWatchDependencies: files that the configuration includes or has a value from are watched, and so are token files.
+func TestWatchDependencies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	writeSecret(t, at("value"), "edge-1.example.com")
+	writeSecret(t, at("token"), "the-first-token-of-the-server")
+	if err := os.Mkdir(at("conf.d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w := watch(t, fmt.Sprintf("include: '%s'\n", at("conf.d/*.yaml"))+
+		fmt.Sprintf(watchedYAML, "''", web(t, "a"))+"log: {level: '${FERRY_TEST_UNDEFINED:info}'}\n")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(at(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("conf.d/a.yaml", fmt.Sprintf("admin: {hosts: ['${file:%s}'], token_file: '%s'}\n", at("value"), at("token")))
+	w.awaitLog("configuration applied", "section=admin", "admin.hosts", "admin.token_file")
+	write("value", "edge-2.example.com")
+	w.awaitLog("configuration applied", "section=admin", "changed=admin.hosts")
+	if hosts := w.node.config().Admin.Hosts; len(hosts) != 1 || hosts[0] != "edge-2.example.com" {
+		t.Errorf("got the hosts %q", hosts)
+	}
+	write("token", "the-second-token-of-the-server")
+	w.awaitLog("configuration applied", "the content of admin.token_file")
+	write("conf.d/b.yaml", "limits:\n  quue: 1\n")
+	w.awaitLog("refused", at("conf.d/b.yaml")+":2:3: limits.quue: unknown field")
+	if err := os.Remove(at("conf.d/b.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitLog("configuration applied: nothing has changed")
 }

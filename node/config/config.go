@@ -9,6 +9,10 @@ import (
 
 // Config is the configuration of a node. Relative paths resolve against the working directory.
 type Config struct {
+	// Include are further files, whose sections join those of this one: conf.d/*.yaml, or a list of such patterns. Relative ones begin at
+	// the folder of this file. Lists append, mappings merge, and a value that two files set is an error.
+	Include Filters `yaml:"include,omitempty"`
+
 	// Listeners are the addresses that clients of streams connect to. A file that names listeners, or a proxy, has no default
 	// ones. A node with a proxy and without listeners has no streams.
 	Listeners []Listener `yaml:"listeners,omitempty"`
@@ -55,6 +59,9 @@ type Config struct {
 
 	// Log is the node's own log, on standard error.
 	Log Log `yaml:"log,omitempty"`
+
+	// secrets are the fields whose values are secrets, because of where the file has them from.
+	secrets map[string]bool `yaml:"-"`
 }
 
 // Listener is one address clients connect to.
@@ -128,8 +135,8 @@ type Admin struct {
 	Hosts []string `yaml:"hosts,omitempty"`
 
 	// TokenFile is a file with the token that requests must carry, at least 16 characters: as Authorization: Bearer, or as the
-	// password that a browser asks for, with any user name. /ping and /ready need none. Empty means no token. SIGHUP reads the
-	// file again.
+	// password that a browser asks for, with any user name. /ping and /ready need none. Empty means no token. A changed
+	// file is used within a few seconds.
 	TokenFile string `yaml:"token_file,omitempty"`
 
 	// CertFile is the PEM certificate of the server. Empty means cleartext on loopback, and otherwise the certificate that the

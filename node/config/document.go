@@ -4,17 +4,19 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 )
 
-// document finds the position of a field in a file.
+// document is one file of a configuration.
 type document struct {
 	file  string
 	lines []string
-	root  ast.Node
+	first *token.Token // of the file
+	order int          // 0 for the file that includes the others
 }
 
 func newDocument(file string, data []byte) *document {
@@ -23,7 +25,7 @@ func newDocument(file string, data []byte) *document {
 
 // errorAt returns an error with the position of tk.
 func (d *document) errorAt(tk *token.Token, field, reason string) *Error {
-	e := &Error{File: d.file, Field: field, Reason: reason}
+	e := &Error{File: d.file, Field: field, Reason: reason, order: d.order}
 	if tk != nil && tk.Position != nil {
 		e.Line, e.Column = tk.Position.Line, tk.Position.Column
 		if e.Line >= 1 && e.Line <= len(d.lines) && !mayHoldSecret(field, d.lines[e.Line-1]) {
@@ -41,80 +43,111 @@ func mayHoldSecret(field, line string) bool {
 		strings.Contains(line, "://") && strings.Contains(line, "@")
 }
 
-// errorAtValue returns an error with the position of the value at path, or of the closest enclosing value in the file.
-func (d *document) errorAtValue(path []string, reason string) *Error {
-	return d.errorAt(d.token(path), dotted(path), reason)
-}
+// maxScalarLines bounds the lines in which errorAtText searches.
+const maxScalarLines = 1000
 
-// errorAtKey returns an error with the position of the key at path.
-func (d *document) errorAtKey(path []string, reason string) *Error {
-	parent, ok := lookup(d.root, path[:len(path)-1])
-	if ok {
-		for _, kv := range pairs(parent) {
-			if kv.Key.GetToken().Value == path[len(path)-1] {
-				return d.errorAt(kv.Key.GetToken(), dotted(path), reason)
+// errorAtText returns an error with the position of text in the scalar at tk, or with that of the scalar.
+func (d *document) errorAtText(tk *token.Token, text, reason string) *Error {
+	e := d.errorAt(tk, "", text+": "+reason)
+	for i := max(e.Line, 1); i <= len(d.lines) && i < e.Line+maxScalarLines; i++ {
+		line, from := d.lines[i-1], 0
+		if i == e.Line {
+			from = len(firstRunes(line, e.Column-1))
+		}
+		if at := strings.Index(line[from:], text); at >= 0 {
+			e.Line, e.Column, e.Source = i, utf8.RuneCountInString(line[:from+at])+1, ""
+			if !mayHoldSecret("", line) {
+				e.Source = line
 			}
+			break
 		}
 	}
-	return d.errorAtValue(path, reason)
+	return e
 }
 
-func (d *document) token(path []string) *token.Token {
-	for n := len(path); n >= 0 && d.root != nil; n-- {
-		node, ok := lookup(d.root, path[:n])
+// errorAtValue returns an error with the position of the value at path, or of the closest enclosing value in the files.
+func (s *Source) errorAtValue(path []string, reason string) *Error {
+	for n := len(path); n >= 0 && s.root != nil; n-- {
+		node, doc, ok := s.lookup(path[:n])
 		if !ok {
 			continue
 		}
+		tk := node.GetToken()
 		if kvs := pairs(node); len(kvs) > 0 {
-			return kvs[0].Key.GetToken()
+			tk = kvs[0].Key.GetToken()
+			if origin := s.origins[kvs[0]]; origin != nil {
+				doc = origin
+			}
 		}
-		return node.GetToken()
+		return doc.errorAt(tk, dotted(path), reason)
 	}
-	return nil
+	return s.docs[0].errorAt(nil, dotted(path), reason)
+}
+
+// errorAtKey returns an error with the position of the key at path.
+func (s *Source) errorAtKey(path []string, reason string) *Error {
+	if parent, doc, ok := s.lookup(path[:len(path)-1]); ok {
+		for _, kv := range pairs(parent) {
+			if kv.Key.GetToken().Value != path[len(path)-1] {
+				continue
+			}
+			if origin := s.origins[kv]; origin != nil {
+				doc = origin
+			}
+			return doc.errorAt(kv.Key.GetToken(), dotted(path), reason)
+		}
+	}
+	return s.errorAtValue(path, reason)
 }
 
 // yamlError converts an error of the YAML library.
-func (d *document) yamlError(err error) error {
+func (d *document) yamlError(err error) Errors {
 	var e yaml.Error
 	if errors.As(err, &e) {
 		return Errors{d.errorAt(e.GetToken(), "", e.GetMessage())}
 	}
-	return Errors{{File: d.file, Reason: err.Error()}}
+	return Errors{{File: d.file, Reason: err.Error(), order: d.order}}
 }
 
-// lookup follows names and indices, through anchors and tags.
-func lookup(n ast.Node, path []string) (ast.Node, bool) {
+// lookup follows names and indices from the root, through tags, and returns the file of what it finds, too.
+func (s *Source) lookup(path []string) (n ast.Node, doc *document, ok bool) {
+	n, doc = s.root, s.docs[0]
+	enter := func(at ast.Node) {
+		if origin := s.origins[at]; origin != nil {
+			doc = origin
+		}
+	}
 	for _, step := range path {
 		n = plain(n)
 		var next ast.Node
 		if seq, ok := n.(*ast.SequenceNode); ok {
-			if i, err := strconv.Atoi(step); err == nil && i < len(seq.Values) {
+			if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(seq.Values) {
 				next = seq.Values[i]
+				enter(next)
 			}
 		}
 		for _, kv := range pairs(n) {
 			if kv.Key.GetToken().Value == step {
 				next = kv.Value
+				enter(kv)
 			}
 		}
 		if next == nil {
-			return nil, false
+			return nil, nil, false
 		}
 		n = next
 	}
-	return plain(n), true
+	return plain(n), doc, n != nil
 }
 
+// plain returns a node without its tags.
 func plain(n ast.Node) ast.Node {
 	for {
-		switch v := n.(type) {
-		case *ast.AnchorNode:
-			n = v.Value
-		case *ast.TagNode:
-			n = v.Value
-		default:
+		tag, ok := n.(*ast.TagNode)
+		if !ok {
 			return n
 		}
+		n = tag.Value
 	}
 }
 

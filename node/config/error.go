@@ -12,6 +12,8 @@ type Error struct {
 	Field        string // listeners[0].address; empty for bad YAML
 	Reason       string // what is wrong and what to write instead
 	Source       string // the line itself
+
+	order int // of the file: 0 for the one that includes the others
 }
 
 // Error returns file:line:column: field: reason, and the line with a caret below.
@@ -39,7 +41,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is everything wrong in a file, in the order of its lines. It is never empty.
+// Errors is everything wrong in a configuration, in the order of its files and their lines. It is never empty.
 type Errors []*Error
 
 // Error returns one error after the other, each on its own lines.

@@ -75,7 +75,7 @@ type Function struct {
 	Memory Size `yaml:"memory,omitempty"`
 
 	// Env is the environment of a wasm guest.
-	Env map[string]string `yaml:"env,omitempty"`
+	Env map[string]string `yaml:"env,omitempty" secret:"true"`
 
 	// Mounts are the directories whose files a wasm guest may open. Empty means none.
 	Mounts []Mount `yaml:"mounts,omitempty"`

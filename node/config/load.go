@@ -2,13 +2,12 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"example.com/ferry/format"
 	"example.com/ferry/transport"
@@ -41,70 +40,75 @@ func (p Program) engines() []EngineDescriptor {
 
 // Load reads the file at path on top of the defaults. A file that cannot be used gives Errors, or the error of reading it.
 func Load(path string, with Program) (*Config, error) {
-	data, err := Read(path)
+	s, err := Read(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, data, with)
+	return s.Config(with)
 }
 
-// Read returns the content of the file at path, for Parse.
-func Read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("config: %s is a directory: name a YAML file", path)
-	}
-	if info.Size() > MaxFile {
-		return nil, fmt.Errorf("config: %s has %d bytes: at most %d", path, info.Size(), MaxFile)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	return data, nil
-}
-
-// Parse is Load for bytes; file is the name errors use.
+// Parse is Load for bytes; file is the name that errors use, and the files that it includes are next to it.
 func Parse(file string, data []byte, with Program) (*Config, error) {
-	doc := newDocument(file, data)
-	tree, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		return nil, doc.yamlError(err)
+	return newSource(file, data).Config(with)
+}
+
+// Config returns the configuration that the text describes, on top of the defaults. Text that cannot be used gives Errors.
+func (s *Source) Config(with Program) (*Config, error) {
+	cfg, errs := s.config(with)
+	if len(errs) > 0 {
+		return nil, s.masked(sorted(errs))
 	}
-	if len(tree.Docs) > 1 && tree.Docs[1].Body != nil {
-		return nil, Errors{doc.errorAt(tree.Docs[1].Body.GetToken(), "", "a second document: one file holds one node")}
-	}
-	cfg := defaults()
-	if body := body(tree); body != nil {
-		doc.root = body
-		var raw any
-		if err := yaml.NodeToValue(doc.root, &raw); err != nil {
-			return nil, doc.yamlError(err)
+	return cfg, nil
+}
+
+func (s *Source) config(with Program) (cfg *Config, errs Errors) {
+	defer func() {
+		if r := recover(); r != nil { // of the YAML library, on some invalid files
+			errs = Errors{{File: s.Name(), Reason: fmt.Sprintf("not valid YAML: %v", r)}}
 		}
-		if errs := doc.checkSchema(raw); errs != nil {
-			return nil, sorted(errs)
+	}()
+	if len(s.errs) > 0 {
+		return nil, s.errs
+	}
+	cfg = defaults()
+	if s.root != nil {
+		var raw any
+		if err := yaml.NodeToValue(s.root, &raw); err != nil {
+			return nil, s.yamlError(err)
+		}
+		if errs := s.checkSchema(raw); errs != nil {
+			return nil, errs
 		}
 		for _, section := range []string{"listeners", "proxy"} {
-			if _, ok := lookup(doc.root, []string{section}); ok {
+			if _, _, ok := s.lookup([]string{section}); ok {
 				cfg.Listeners = nil
 			}
 		}
-		if err := yaml.NodeToValue(doc.root, cfg, yaml.Strict()); err != nil {
-			return nil, doc.yamlError(err)
+		if err := yaml.NodeToValue(s.root, cfg, yaml.Strict()); err != nil {
+			return nil, s.yamlError(err)
 		}
 	}
 	cfg.complete()
-	if found := cfg.check(with); found != nil {
-		var errs Errors
-		for _, e := range found {
-			errs = append(errs, doc.errorAtValue(steps(e.Field), e.Reason))
+	cfg.secrets = s.secretFields()
+	return cfg, s.errorsOf(cfg.check(with))
+}
+
+// yamlError converts an error of the YAML library, which names a token of one of the files.
+func (s *Source) yamlError(err error) Errors {
+	doc := s.docs[0]
+	var e yaml.Error
+	if errors.As(err, &e) && e.GetToken() != nil {
+		first := e.GetToken()
+		for first.Prev != nil {
+			first = first.Prev
 		}
-		return nil, sorted(errs)
+		for _, d := range s.docs {
+			if d.first == first {
+				doc = d
+			}
+		}
 	}
-	return cfg, nil
+	return doc.yamlError(err)
 }
 
 // body returns the root node of the file; nil if the file is empty.
@@ -128,7 +132,7 @@ func (c *Config) Check(with Program) error {
 
 func sorted(errs Errors) Errors {
 	slices.SortStableFunc(errs, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return errs
 }

@@ -45,23 +45,23 @@ var compiled = sync.OnceValue(func() *jsonschema.Schema {
 })
 
 // checkSchema returns all places where raw, the document as plain values, differs from the schema.
-func (d *document) checkSchema(raw any) Errors {
+func (s *Source) checkSchema(raw any) Errors {
 	err := compiled().Validate(raw)
 	if err == nil {
 		return nil
 	}
 	failed, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // Validate documents this type, unwrapped
 	if !ok {
-		return Errors{{File: d.file, Reason: err.Error()}}
+		return Errors{{File: s.Name(), Reason: err.Error()}}
 	}
-	return d.explain(failed)
+	return s.explain(failed)
 }
 
-func (d *document) explain(v *jsonschema.ValidationError) Errors {
+func (s *Source) explain(v *jsonschema.ValidationError) Errors {
 	if len(v.Causes) > 0 {
 		var errs Errors
 		for _, c := range v.Causes {
-			errs = append(errs, d.explain(c)...)
+			errs = append(errs, s.explain(c)...)
 		}
 		return errs
 	}
@@ -70,23 +70,23 @@ func (d *document) explain(v *jsonschema.ValidationError) Errors {
 	case *kind.AdditionalProperties:
 		var errs Errors
 		for _, name := range k.Properties {
-			errs = append(errs, d.errorAtKey(append(slices.Clone(at), name), "unknown field"+advice(at, name)))
+			errs = append(errs, s.errorAtKey(append(slices.Clone(at), name), "unknown field"+advice(at, name)))
 		}
 		return errs
 	case *kind.Required:
-		return Errors{d.errorAtValue(at, fmt.Sprintf("missing field %s", strings.Join(k.Missing, ", ")))}
+		return Errors{s.errorAtValue(at, fmt.Sprintf("missing field %s", strings.Join(k.Missing, ", ")))}
 	case *kind.Enum:
 		var want []string
 		for _, w := range k.Want {
 			want = append(want, fmt.Sprint(w))
 		}
-		return Errors{d.errorAtValue(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), suggest(fmt.Sprint(k.Got), want)))}
+		return Errors{s.errorAtValue(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), suggest(fmt.Sprint(k.Got), want)))}
 	case *kind.Pattern:
-		return Errors{d.errorAtValue(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
+		return Errors{s.errorAtValue(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
 	case *kind.Type:
-		return Errors{d.errorAtValue(at, fmt.Sprintf("%s where %s is expected%s", k.Got, strings.Join(k.Want, " or "), typeHint(k)))}
+		return Errors{s.errorAtValue(at, fmt.Sprintf("%s where %s is expected%s", k.Got, strings.Join(k.Want, " or "), typeHint(k)))}
 	default:
-		return Errors{d.errorAtValue(at, k.LocalizedString(message.NewPrinter(language.English)))}
+		return Errors{s.errorAtValue(at, k.LocalizedString(message.NewPrinter(language.English)))}
 	}
 }
 

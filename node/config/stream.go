@@ -132,7 +132,7 @@ type Redelivery struct {
 	Wait time.Duration `yaml:"wait,omitempty"`
 }
 
-// Filters are tag filters: in YAML one text, or a list.
+// Filters are tag filters, or patterns of files: in YAML one text, or a list.
 type Filters []string
 
 // UnmarshalYAML reads one text or a list.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"example.com/ferry/internal/certs"
 )
@@ -17,26 +16,11 @@ const expirySoon = 14 * 24 * time.Hour
 // certificateFields are the fields that name a file of certificates, in all sections.
 var certificateFields = []string{"cert_file", "client_ca_file", "ca_file"}
 
-// Warnings returns what a node with a valid configuration runs with, but its user should change: certificates that have expired at
-// now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full. file is the name that the
-// warnings use.
-func Warnings(file string, data []byte, now time.Time) []*Error {
-	tree, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		return nil
-	}
-	w := warner{doc: newDocument(file, data), now: now}
-	w.doc.root = body(tree)
-	w.walk(w.doc.root, nil)
-	w.unboundedStreams()
-	return w.list
-}
-
 // warner collects the warnings of a file.
 type warner struct {
-	doc  *document
-	now  time.Time
-	list []*Error
+	source *Source
+	now    time.Time
+	list   []*Error
 }
 
 // walk looks at all fields below a node.
@@ -66,28 +50,29 @@ func (w *warner) certificates(path []string, file string) {
 		return
 	}
 	for _, reason := range reasons {
-		w.list = append(w.list, w.doc.errorAtValue(path, file+": "+reason))
+		w.list = append(w.list, w.source.errorAtValue(path, file+": "+reason))
 	}
 }
 
 // unboundedStreams warns about streams that are delivered at least once and have no bound: a full disk stops their publishers.
 func (w *warner) unboundedStreams() {
-	streams, _ := lookup(w.doc.root, []string{"streams"})
+	streams, _, _ := w.source.lookup([]string{"streams"})
 	list, ok := streams.(*ast.SequenceNode)
 	if !ok {
 		return
 	}
-	for i, stream := range list.Values {
-		delivery, ok := lookup(stream, []string{"delivery"})
-		if !ok || delivery.GetToken().Value != string(AtLeastOnce) {
+	for i := range list.Values {
+		at := func(path ...string) []string { return append([]string{"streams", strconv.Itoa(i)}, path...) }
+		delivery, _, _ := w.source.lookup(at("delivery"))
+		if text, ok := delivery.(*ast.StringNode); !ok || text.Value != string(AtLeastOnce) {
 			continue
 		}
 		bounded := slices.ContainsFunc([]string{"age", "size", "messages"}, func(bound string) bool {
-			_, ok := lookup(stream, []string{"retention", bound})
+			_, _, ok := w.source.lookup(at("retention", bound))
 			return ok
 		})
 		if !bounded {
-			w.list = append(w.list, w.doc.errorAtValue([]string{"streams", strconv.Itoa(i)},
+			w.list = append(w.list, w.source.errorAtValue(at(),
 				"no retention: the stream grows until the disk is full, and then its publishers wait; bound it, such as retention: {age: 168h, size: 1GiB}"))
 		}
 	}

@@ -49,7 +49,8 @@ type Rewrite struct {
 	// Regex is replaced by Replacement wherever it matches in the path. The syntax is RE2.
 	Regex string `yaml:"regex,omitempty"`
 
-	// Replacement is the new text: $1 and ${name} stand for groups of Regex, and $$ stands for a dollar sign.
+	// Replacement is the new text: $1 and ${name} stand for groups of Regex, and $$ stands for a dollar
+	// sign. A node's file has $${name} for ${name}.
 	Replacement string `yaml:"replacement,omitempty"`
 }
 

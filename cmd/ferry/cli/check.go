@@ -9,8 +9,9 @@ import (
 )
 
 type checkCmd struct {
-	Config string `short:"c" required:"" placeholder:"FILE" help:"The configuration of a node, YAML."`
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
+	Config   string `short:"c" required:"" placeholder:"FILE" help:"The configuration of a node, YAML."`
+	Resolved bool   `help:"Print the configuration that counts: with included files, values of $${...} and defaults, without secrets."`
+	Output   string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
 }
 
 // Help returns the part of ferry check --help that is not in the grammar.
@@ -18,31 +19,48 @@ func (*checkCmd) Help() string {
 	return `Each error is printed as file:line:column: field: reason, followed by that line of the file.
 A certificate that has expired, or expires within 14 days, is a warning: the file is valid.
 
-Example:
+Examples:
 
-    ferry check -c node.yaml`
+    ferry check -c node.yaml
+    ferry check -c node.yaml --resolved`
 }
 
 // Run reports whether the file is a valid configuration.
 func (c *checkCmd) Run(e *env) error {
 	var warnings []*config.Error
-	data, err := config.Read(c.Config)
+	var cfg *config.Config
+	source, err := config.Read(c.Config)
 	if err == nil {
-		_, err = config.Parse(c.Config, data, e.extensions.Program())
+		cfg, err = source.Config(e.extensions.Program())
 	}
 	if err == nil {
-		warnings = config.Warnings(c.Config, data, time.Now())
+		warnings = source.Warnings(time.Now())
 	}
-	if c.Output == "json" {
+	if c.Output == "json" && (err != nil || !c.Resolved) {
 		return c.report(e, err, warnings)
 	}
 	for _, w := range warnings {
 		e.note("warning: %v", w)
 	}
-	if err == nil {
-		return e.print([]byte(c.Config + ": ok\n"))
+	switch {
+	case err != nil:
+		return configError(e, err)
+	case c.Resolved:
+		return c.resolved(e, cfg)
 	}
-	return configError(e, err)
+	return e.print([]byte(c.Config + ": ok\n"))
+}
+
+// resolved prints the configuration that counts.
+func (c *checkCmd) resolved(e *env, cfg *config.Config) error {
+	text, err := cfg.Resolved()
+	if c.Output == "json" {
+		text, err = cfg.ResolvedJSON()
+	}
+	if err != nil {
+		return err
+	}
+	return e.print(text)
 }
 
 // report prints {"ok":true} with the warnings, or false and the errors.

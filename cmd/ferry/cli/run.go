@@ -21,9 +21,10 @@ type runCmd struct {
 func (*runCmd) Help() string {
 	return `Ctrl-C or SIGTERM drains the node: it delivers the messages and finishes the requests in flight, then ends. A second signal ends it at once.
 
-The configuration is reloaded on SIGHUP, and when its file has changed and then did not change for a
-second. SIGHUP also reopens the access log and reads token files again. It is applied as a whole: a file
-with an error, or with a change that needs a restart, changes nothing, and the log says why.
+The configuration is reloaded on SIGHUP, and when one of its files has changed and then did not change
+for a second: the file itself, those that it includes, files of ${file:PATH} and token files. SIGHUP also
+reopens the access log. It is applied as a whole: a file with an error, or with a change that needs a
+restart, changes nothing, and the log says why. ferry diff says before what a file would change.
 
 Examples:
 
@@ -34,7 +35,7 @@ Examples:
 
 // Run runs a node until a signal comes.
 func (c *runCmd) Run(e *env) error {
-	cfg, data, err := c.load(e)
+	cfg, source, err := c.load(e)
 	if err != nil {
 		return configError(e, err)
 	}
@@ -73,7 +74,7 @@ func (c *runCmd) Run(e *env) error {
 		os.Exit(statusKilled)
 	}()
 	if c.Config != "" {
-		go n.Watch(ctx, c.Config, data, hangups)
+		go n.Watch(ctx, source, hangups)
 	}
 	ran := make(chan error, 1)
 	go func() { ran <- n.Run(ctx) }()
@@ -91,17 +92,17 @@ func (c *runCmd) Run(e *env) error {
 	return <-ran
 }
 
-// load returns the configuration and the content of its file.
-func (c *runCmd) load(e *env) (*config.Config, []byte, error) {
+// load returns the configuration and its text; nil without a file.
+func (c *runCmd) load(e *env) (*config.Config, *config.Source, error) {
 	if c.Config == "" {
 		return config.Default(), nil, nil
 	}
-	data, err := config.Read(c.Config)
+	source, err := config.Read(c.Config)
 	if err != nil {
 		return nil, nil, err
 	}
-	cfg, err := config.Parse(c.Config, data, e.extensions.Program())
-	return cfg, data, err
+	cfg, err := source.Config(e.extensions.Program())
+	return cfg, source, err
 }
 
 // configError prints the errors of a configuration, one a line, as editors parse them.

@@ -339,3 +339,32 @@ func TestInvocation(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckResolved prints the configuration of two files and a secret.
+func TestCheckResolved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"node.yaml": "include: more.yaml\nlimits: {queue: '${FERRY_TEST_UNDEFINED:64KiB}'}\n",
+		"more.yaml": "identities: [{name: pump, token: '${file:token}', publish: ['#']}]\n",
+		"token":     "MARKED-token-of-a-file\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "node.yaml")
+	for _, c := range []struct{ format, want string }{{"text", "  queue: 64KiB\n"}, {"json", `"queue": "64KiB"`}} {
+		got := ferryWith("", "check", "-c", file, "--resolved", "-o", c.format)
+		if got.status != statusDone || !strings.Contains(got.stdout, c.want) || !strings.Contains(got.stdout, "[redacted]") || strings.Contains(got.stdout, "MARKED") {
+			t.Errorf("%s: got %+v", c.format, got)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "more.yaml"), []byte("limits: {queue: 1MiB}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := ferryWith("", "check", "-c", file, "--resolved")
+	if want := filepath.Join(dir, "more.yaml") + ":1:10: limits.queue: is set at " + file + ":2:10 already"; got.status != statusUsage || !strings.HasPrefix(got.stderr, want) {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+}

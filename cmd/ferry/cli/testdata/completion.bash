@@ -19,7 +19,7 @@ _ferry() {
 		--config|-c) flags= words='' ;;
 		esac ;;
 	check)
-		flags='--help --quiet --config --output'
+		flags='--help --quiet --config --resolved --output'
 		case $prev in
 		--config|-c) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;

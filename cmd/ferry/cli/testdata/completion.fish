@@ -7,6 +7,7 @@ complete -c ferry -f -n __fish_use_subcommand -a check -d 'Validate a configurat
 complete -c ferry -n '__fish_seen_subcommand_from check' -s h -l help -d 'Show this help.'
 complete -c ferry -n '__fish_seen_subcommand_from check' -s q -l quiet -d 'Print only errors on standard error, no notes.'
 complete -c ferry -n '__fish_seen_subcommand_from check' -s c -l config -r -d 'The configuration of a node, YAML.'
+complete -c ferry -n '__fish_seen_subcommand_from check' -l resolved -d 'Print the configuration that counts: with included files, values of ${...} and defaults, without secrets.'
 complete -c ferry -n '__fish_seen_subcommand_from check' -s o -l output -r -f -a 'text json' -d 'text or json.'
 complete -c ferry -f -n __fish_use_subcommand -a top -d 'Show a node live in the terminal.'
 complete -c ferry -n '__fish_seen_subcommand_from top' -s h -l help -d 'Show this help.'

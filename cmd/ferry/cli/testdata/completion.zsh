@@ -40,6 +40,7 @@ _ferry() {
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML.]:FILE:_files' \
+			'--resolved''[Print the configuration that counts, with included files, values of ${...} and defaults, without secrets.]' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
 		;;
 	top)

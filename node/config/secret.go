@@ -1,0 +1,84 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// redacted stands for a secret.
+const redacted = "[redacted]"
+
+// secretFields returns the fields whose values are secrets because of where the file has them from: of ${file:PATH}.
+func (s *Source) secretFields() map[string]bool {
+	if len(s.secretNodes) == 0 {
+		return nil
+	}
+	fields := map[string]bool{}
+	var walk func(n ast.Node, path []string)
+	walk = func(n ast.Node, path []string) {
+		if s.secretNodes[n] {
+			fields[dotted(path)] = true
+			return
+		}
+		n = plain(n)
+		if l := list(n); l != nil {
+			for i, each := range l.Values {
+				walk(each, append(slices.Clone(path), strconv.Itoa(i)))
+			}
+		}
+		for _, kv := range pairs(n) {
+			if name := kv.Key.GetToken().Value; name == "<<" {
+				walk(kv.Value, path)
+			} else {
+				walk(kv.Value, append(slices.Clone(path), name))
+			}
+		}
+	}
+	walk(s.root, nil)
+	return fields
+}
+
+// shortSecret is the length below which a secret is not searched for in the errors of other fields: it would be found everywhere.
+const shortSecret = 6
+
+// masked returns errors without the secrets of the source.
+func (s *Source) masked(errs Errors) Errors {
+	if len(s.secrets) == 0 {
+		return errs
+	}
+	fields := s.secretFields()
+	for _, e := range errs {
+		own := isSecret(fields, e.Field)
+		for _, secret := range s.secrets {
+			switch {
+			case own && shares(e.Reason, secret):
+				e.Reason = "this value is not valid: it is a secret, and not shown"
+			case len(secret) >= shortSecret:
+				quoted := strconv.Quote(secret)
+				e.Reason = strings.NewReplacer(secret, redacted, quoted[1:len(quoted)-1], redacted).Replace(e.Reason)
+			}
+		}
+	}
+	return errs
+}
+
+// isSecret reports whether a field, or one that encloses it, is one of fields.
+func isSecret(fields map[string]bool, field string) bool {
+	for len(field) > 0 {
+		if fields[field] {
+			return true
+		}
+		field = field[:max(strings.LastIndexAny(field, ".["), 0)]
+	}
+	return false
+}
+
+// shares reports whether a word of the secret stands in text.
+func shares(text, secret string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(secret, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }),
+		func(word string) bool { return strings.Contains(text, word) })
+}

@@ -1,0 +1,206 @@
+package config
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"example.com/ferry/internal/invalid"
+)
+
+// Source is the text of a configuration as it was read: the file, those that it includes, and the values of its ${...}. It does not
+// change. Errors in the text are those of Config: a Source with errors still says which files it depends on.
+type Source struct {
+	docs     []*document
+	root     ast.Node // of all files together; nil if they are empty
+	origins  map[ast.Node]*document
+	patterns []string                     // of include, with the folder of the file
+	read     []string                     // the files that were read, or are missing
+	content  map[string][sha256.Size]byte // of read
+	errs     Errors
+
+	env         func(name string) (string, bool)
+	files       func(path string) ([]byte, error)      // nil: those of the disk
+	match       func(pattern string) ([]string, error) // nil: those of the disk
+	private     bool                                   // every value is a secret
+	expanded    int                                    // bytes of values
+	secretNodes map[ast.Node]bool                      // nodes whose value is a secret
+	secrets     []string                               // values that errors do not show
+}
+
+// Read reads the file at path and the files that it includes. The error is that of reading the file at path.
+func Read(path string) (*Source, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return newSource(path, data), nil
+}
+
+// newSource reads what the text of a file needs.
+func newSource(path string, data []byte) *Source {
+	s := &Source{env: os.LookupEnv}
+	s.load(path, data)
+	return s
+}
+
+// readFile returns the content of a file of at most MaxFile bytes.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("config: %s is a directory: name a YAML file", path)
+	}
+	if info.Size() > MaxFile {
+		return nil, fmt.Errorf("config: %s has %d bytes: at most %d", path, info.Size(), MaxFile)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return data, nil
+}
+
+// load parses the file, and then those that it includes.
+func (s *Source) load(path string, data []byte) {
+	s.origins, s.secretNodes, s.content = map[ast.Node]*document{}, map[ast.Node]bool{}, map[string][sha256.Size]byte{}
+	s.root = s.parse(path, data)
+	s.include()
+}
+
+// parse adds a file and returns its root; nil if it is empty or has an error.
+func (s *Source) parse(path string, data []byte) ast.Node {
+	s.note(path, data)
+	doc := newDocument(path, data)
+	doc.order = len(s.docs)
+	s.docs = append(s.docs, doc)
+	root, err := doc.parse(data)
+	if err != nil {
+		s.errs = append(s.errs, err...)
+		return nil
+	}
+	if root == nil {
+		return nil
+	}
+	known := aliases{doc, map[string]anchored{}}
+	root, _, wrong := known.expand(root)
+	if wrong != nil {
+		s.errs = append(s.errs, wrong)
+		return nil
+	}
+	within := substitution{s, doc, map[ast.Node]bool{}}
+	return within.walk(root, compiled())
+}
+
+// parse returns the root of the file; nil if it is empty.
+func (d *document) parse(data []byte) (root ast.Node, errs Errors) {
+	defer func() {
+		if r := recover(); r != nil { // of the library, on some invalid files
+			root, errs = nil, Errors{{File: d.file, Reason: fmt.Sprintf("not valid YAML: %v", r)}}
+		}
+	}()
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil, d.yamlError(err)
+	}
+	if len(tree.Docs) > 1 && tree.Docs[1].Body != nil {
+		return nil, Errors{d.errorAt(tree.Docs[1].Body.GetToken(), "", "a second document: one file holds one node")}
+	}
+	root = body(tree)
+	if root != nil {
+		for d.first = root.GetToken(); d.first.Prev != nil; {
+			d.first = d.first.Prev
+		}
+	}
+	return root, nil
+}
+
+// note adds a file to what Watched returns. data is nil for a missing file.
+func (s *Source) note(path string, data []byte) {
+	if _, known := s.content[path]; !known {
+		s.read = append(s.read, path)
+	}
+	s.content[path] = sha256.Sum256(data)
+}
+
+// readSecret returns the content of the file of ${file:PATH}, whose PATH is relative to the folder of the file that has it.
+func (s *Source) readSecret(in *document, path string) ([]byte, error) {
+	path = in.resolve(path)
+	open := s.files
+	if open == nil {
+		open = readFile
+	}
+	data, err := open(path)
+	s.note(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxSecretFile {
+		return nil, fmt.Errorf("%s has %d bytes: at most %d", path, len(data), maxSecretFile)
+	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return nil, fmt.Errorf("%s is not a text file", path)
+	}
+	return data, nil
+}
+
+// resolve returns a path that is relative to the folder of the file.
+func (d *document) resolve(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(d.file), path)
+}
+
+// Stale reports whether reading the files again would give another text: a file has another content, is missing or new.
+func (s *Source) Stale() bool {
+	return slices.ContainsFunc(s.Watched(), func(path string) bool {
+		data, _ := readFile(path) // a file that cannot be read counts as a missing one
+		was, known := s.content[path]
+		return !known || was != sha256.Sum256(data)
+	})
+}
+
+// Watched returns the files that the configuration depends on, with those that its patterns match now.
+func (s *Source) Watched() []string {
+	all := slices.Clone(s.read)
+	for _, pattern := range s.patterns {
+		matches, _ := filepath.Glob(pattern) // a wrong pattern is an error of Config
+		for _, m := range matches {
+			if !slices.Contains(all, m) {
+				all = append(all, m)
+			}
+		}
+	}
+	return all
+}
+
+// Name returns the path of the file.
+func (s *Source) Name() string { return s.docs[0].file }
+
+// Warnings returns what a node with this configuration, which is valid, runs with, but its user should change: certificates that have
+// expired at now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full.
+func (s *Source) Warnings(now time.Time) []*Error {
+	w := warner{source: s, now: now}
+	w.walk(s.root, nil)
+	w.unboundedStreams()
+	return w.list
+}
+
+// errorsOf returns the errors of fields with their places.
+func (s *Source) errorsOf(found invalid.Errors) Errors {
+	errs := make(Errors, len(found))
+	for i, e := range found {
+		errs[i] = s.errorAtValue(steps(e.Field), e.Reason)
+	}
+	return errs
+}

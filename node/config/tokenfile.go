@@ -1,0 +1,38 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+)
+
+// TokenFiles returns the files that the fields token_file name, in all sections.
+func (c *Config) TokenFiles() []string {
+	var all []string
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				f := v.Type().Field(i)
+				name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+				switch {
+				case !f.IsExported() || name == "-":
+				case name == "token_file" && v.Field(i).String() != "":
+					all = append(all, v.Field(i).String())
+				default:
+					walk(v.Field(i))
+				}
+			}
+		}
+	}
+	walk(reflect.ValueOf(c))
+	return all
+}
