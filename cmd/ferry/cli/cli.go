@@ -22,26 +22,27 @@ import (
 
 // grammar is the command line: a field for each verb.
 type grammar struct {
-	Run        runCmd        `cmd:"" group:"node" help:"Run a node."`
-	Check      checkCmd      `cmd:"" group:"node" help:"Validate a configuration."`
-	Top        topCmd        `cmd:"" group:"node" help:"Show a node live in the terminal."`
-	Schema     schemaCmd     `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
-	Backup     backupCmd     `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`
-	Restore    restoreCmd    `cmd:"" group:"node" help:"Make a data directory from a backup."`
-	Pub        pubCmd        `cmd:"" group:"stream" help:"Publish the messages on standard input."`
-	Sub        subCmd        `cmd:"" group:"stream" help:"Print messages as they arrive."`
-	Stream     streamCmd     `cmd:"" group:"stream" help:"Show and change the stored streams."`
-	New        newCmd        `cmd:"" group:"function" help:"Make the folder of a new function."`
-	Deploy     deployCmd     `cmd:"" group:"function" help:"Put a function on a running node."`
-	Dev        devCmd        `cmd:"" group:"function" help:"Build and run a function, again on each save."`
-	Call       callCmd       `cmd:"" group:"rpc" help:"Call a method of a service."`
-	Load       loadCmd       `cmd:"" group:"rpc" help:"Generate load, and measure how long requests take."`
-	Get        getCmd        `cmd:"" group:"message" help:"Print one field of a message."`
-	Set        setCmd        `cmd:"" group:"message" help:"Change one field of a message."`
-	Convert    convertCmd    `cmd:"" group:"message" help:"Rewrite a message in another format."`
-	Completion completionCmd `cmd:"" group:"self" help:"Print a completion script for your shell."`
-	Version    versionCmd    `cmd:"" group:"self" help:"Print the version."`
-	Worker     workerCmd     `cmd:"" hidden:""`
+	Run         runCmd         `cmd:"" group:"node" help:"Run a node."`
+	Check       checkCmd       `cmd:"" group:"node" help:"Validate a configuration."`
+	Top         topCmd         `cmd:"" group:"node" help:"Show a node live in the terminal."`
+	Schema      schemaCmd      `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
+	Backup      backupCmd      `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`
+	Restore     restoreCmd     `cmd:"" group:"node" help:"Make a data directory from a backup."`
+	Pub         pubCmd         `cmd:"" group:"stream" help:"Publish the messages on standard input."`
+	Sub         subCmd         `cmd:"" group:"stream" help:"Print messages as they arrive."`
+	Stream      streamCmd      `cmd:"" group:"stream" help:"Show and change the stored streams."`
+	New         newCmd         `cmd:"" group:"function" help:"Make the folder of a new function."`
+	Deploy      deployCmd      `cmd:"" group:"function" help:"Put a function on a running node."`
+	Dev         devCmd         `cmd:"" group:"function" help:"Build and run a function, again on each save."`
+	Call        callCmd        `cmd:"" group:"rpc" help:"Call a method of a service."`
+	Load        loadCmd        `cmd:"" group:"rpc" help:"Generate load, and measure how long requests take."`
+	Get         getCmd         `cmd:"" group:"message" help:"Print one field of a message."`
+	Set         setCmd         `cmd:"" group:"message" help:"Change one field of a message."`
+	Convert     convertCmd     `cmd:"" group:"message" help:"Rewrite a message in another format."`
+	Conformance conformanceCmd `cmd:"" group:"self" help:"Prove an implementation of the native wire."`
+	Completion  completionCmd  `cmd:"" group:"self" help:"Print a completion script for your shell."`
+	Version     versionCmd     `cmd:"" group:"self" help:"Print the version."`
+	Worker      workerCmd      `cmd:"" hidden:""`
 
 	Quiet       bool             `short:"q" help:"Print only errors on standard error, no notes."`
 	VersionFlag kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`

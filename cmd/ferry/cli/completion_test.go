@@ -41,7 +41,7 @@ func TestCompletionInBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ line, want string }{
-		{"ferry |c", "check call convert completion"},
+		{"ferry |c", "check call convert conformance completion"},
 		{"ferry |--v", "--version"},
 		{"ferry |get |-t |c", "cbor"},
 		{"ferry |get |--type |=", "cbor json y3 y3n bson msgpack protobuf"},

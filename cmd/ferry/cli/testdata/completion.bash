@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|top|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|completion|version) verb=$word; break ;;
+		run|check|top|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check top schema backup restore pub sub stream new deploy dev call load get set convert completion version' ;;
+	'') flags='--help --version' words='run check top schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -261,6 +261,22 @@ _ferry() {
 		--schema) flags= words='' ;;
 		--message) flags= words='' ;;
 		--max) flags= words='' ;;
+		esac ;;
+	conformance)
+		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+			case $word in
+			client) sub=$word; break ;;
+			esac
+		done
+		case $sub in
+		'') flags='--help' words='client' ;;
+		client)
+		flags='--help --quiet --run --timeout --output'
+		case $prev in
+		--run) flags= words='' ;;
+		--timeout) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
 		esac ;;
 	completion)
 		flags='--help --quiet'

@@ -19,6 +19,7 @@ _ferry() {
 		'get:Print one field of a message.'
 		'set:Change one field of a message.'
 		'convert:Rewrite a message in another format.'
+		'conformance:Prove an implementation of the native wire.'
 		'completion:Print a completion script for your shell.'
 		'version:Print the version.'
 	)
@@ -345,6 +346,28 @@ _ferry() {
 			'--message=''[The message type in the descriptor set, pkg.Name.]:NAME:_files' \
 			'--max=''[Refuse a larger message. The default is 64MiB.]:SIZE:_files' \
 			':file:_files'
+		;;
+	conformance)
+		verbs=(
+			'client:Prove a client, which a driver program wraps.'
+		)
+		if (( CURRENT == 2 )); then
+			_describe verb verbs
+			return
+		fi
+		shift words
+		(( CURRENT-- ))
+		case $words[1] in
+		client)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--run=''[Only the cases whose name matches this regular expression, such as ’^credit/’.]:PATTERN:_files' \
+			'--timeout=''[The longest time that a case may take. The default is 10s.]:TIME:_files' \
+			'(-o --output)'{-o,--output=}'[text or json (one line of JSON per case).]:FORMAT:(text json)' \
+			':command:_files'
+		;;
+		esac
 		;;
 	completion)
 		_arguments -s \
