@@ -85,6 +85,24 @@ func (n *network) node(id string, change func(*hop.Config)) *node {
 	return made
 }
 
+// open serves one more address of the node.
+func (n *node) open(addr string) {
+	n.t.Helper()
+	l, err := n.tr.Listen(n.t.Context(), addr)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- n.broker.Serve(context.Background(), l, hop.ValidateFull) }()
+	n.t.Cleanup(func() {
+		_ = l.Close()
+		n.stop()
+		if err := <-served; err != nil {
+			n.t.Errorf("Serve: %v", err)
+		}
+	})
+}
+
 // link connects n to another node.
 func (n *node) link(to string, change func(*forward.Config)) *forward.Link {
 	n.t.Helper()
