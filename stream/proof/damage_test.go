@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/disktest"
 	"example.com/ferry/stream/internal/history"
@@ -55,7 +56,7 @@ func TestDamagedBlock(t *testing.T) {
 	n.awaitReady()
 	handleAll(t, n, h, "workers")
 	await(t, "the node says that a record is damaged", func() bool { return n.output.contains("damaged") })
-	awaitSettled(t, h)
+	awaitSettled(t, h, 10*time.Second)
 	report := h.Check()
 	t.Log(report)
 	lost := report.Count(history.Lost)

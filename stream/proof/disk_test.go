@@ -68,9 +68,10 @@ func TestPowerFailure(t *testing.T) {
 	for _, row := range []struct {
 		name, sync string
 		interval   time.Duration
+		settles    time.Duration // long where nothing may be lost: then no test waits for it
 	}{
-		{"always", "sync: always", 0},
-		{"interval", "sync: interval, interval: 500ms", 500 * time.Millisecond},
+		{"always", "sync: always", 0, time.Minute},
+		{"interval", "sync: interval, interval: 500ms", 500 * time.Millisecond, 10 * time.Second},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := random(t)
@@ -96,7 +97,7 @@ func TestPowerFailure(t *testing.T) {
 			l.wait()
 			handleAll(t, n, audit, "auditors")
 			for _, h := range []*history.History{h, audit} {
-				awaitSettled(t, h)
+				awaitSettled(t, h, row.settles)
 				report := h.Check()
 				t.Log(report)
 				for _, v := range report.Violations {
@@ -110,10 +111,10 @@ func TestPowerFailure(t *testing.T) {
 }
 
 // lostWithin reports whether a message was stored at most interval before one of the failures. The node's clock and ours are the
-// same, but the node syncs a little later than it is due.
+// same, but the node syncs later than it is due, by more on a busy machine.
 func lostWithin(failures []time.Time, stored time.Time, interval time.Duration) bool {
 	for _, f := range failures {
-		if before := f.Sub(stored); before >= -time.Second && before <= interval+200*time.Millisecond {
+		if before := f.Sub(stored); before >= -time.Second && before <= interval+2*time.Second {
 			return true
 		}
 	}
@@ -134,7 +135,7 @@ func TestUnsyncedMessagesAreLost(t *testing.T) {
 	n.start()
 	n.awaitReady()
 	handleAll(t, n, h, "workers")
-	awaitSettled(t, h)
+	awaitSettled(t, h, 5*time.Second)
 	report := h.Check()
 	t.Log(report)
 	if report.Count(history.Lost) == 0 {

@@ -39,15 +39,15 @@ func awaitHandled(t *testing.T, h *history.History) {
 	time.Sleep(500 * time.Millisecond)
 }
 
-// awaitSettled waits until all stored messages are handled, or nothing has been handled for 5 s, because some are lost.
-func awaitSettled(t *testing.T, h *history.History) {
+// awaitSettled waits until all stored messages are handled, or nothing has been handled for a while, because some are lost.
+func awaitSettled(t *testing.T, h *history.History, while time.Duration) {
 	t.Helper()
 	last, since := h.Times(), time.Now()
 	await(t, "all messages are handled that are left", func() bool {
 		if n := h.Times(); n != last {
 			last, since = n, time.Now()
 		}
-		return h.Unhandled() == 0 || time.Since(since) > 5*time.Second
+		return h.Unhandled() == 0 || time.Since(since) > while
 	})
 	time.Sleep(500 * time.Millisecond)
 }
