@@ -144,13 +144,17 @@ func TestServerDiesWithinAResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+				begun := make(chan struct{})
 				r := start(t, setup{loop: c, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 					if _, err := http.ReadRequest(r); err != nil {
 						return
 					}
 					io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\n"+head+"\n64\nabc"))
 					if head == "" {
-						time.Sleep(brief) // a reset would discard bytes that are not read yet
+						select { // a reset would discard bytes that are not read yet
+						case <-begun:
+						case <-t.Context().Done():
+						}
 						conn.(*net.TCPConn).SetLinger(0)
 					}
 				})}})
@@ -158,7 +162,11 @@ func TestServerDiesWithinAResponse(t *testing.T) {
 				conn.Send("GET / HTTP/1.1\nHost: a\n\n")
 				if head == "" {
 					// The body ends with the connection, so only a reset shows that the body is incomplete.
-					_, err := io.ReadAll(conn)
+					_, err := conn.R.Peek(1)
+					close(begun)
+					if err == nil {
+						_, err = io.ReadAll(conn.R)
+					}
 					if !errors.Is(err, syscall.ECONNRESET) {
 						t.Fatalf("got %v, want a reset", err)
 					}

@@ -60,7 +60,7 @@ func TestTunnel(t *testing.T) {
 
 func TestTunnelIdle(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-		conn := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{upgradingServer(t)}}).dial()
+		conn := start(t, setup{loop: c, config: Config{BodyTimeout: 10 * brief}, servers: []string{upgradingServer(t)}}).dial()
 		conn.Send(upgrade)
 		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
 			t.Fatalf("got %v, %v", resp, err)

@@ -82,12 +82,13 @@ func TestDrainOfSilentClients(t *testing.T) {
 
 // TestIdle: a connection without requests is drained after the idle timeout, one with a request is not.
 func TestIdle(t *testing.T) {
-	r, m, do := memory(t, setup{config: Config{IdleTimeout: proxytest.Brief}})
+	const idle = 10 * proxytest.Brief // the request has to come before it is over
+	r, m, do := memory(t, setup{config: Config{IdleTimeout: idle}})
 	p := newPeer(t, r.addr)
 	_, x := p.request("GET", "/", true)
 	p.flush()
 	u := opened(t, m, do, 1)
-	time.Sleep(2 * proxytest.Brief)
+	time.Sleep(2 * idle)
 	do(func() { u.Respond(&proxytest.ResponseHead{Code: 200, Length: 0}); u.End(nil) })
 	p.over(x)
 	p.closed()
@@ -147,12 +148,13 @@ func TestHeaderTimeout(t *testing.T) {
 		})
 	}
 	t.Run("a request in time", func(t *testing.T) {
-		r := start(t, setup{rules: fixed, config: Config{HeaderTimeout: proxytest.Brief}})
+		const inTime = 10 * proxytest.Brief
+		r := start(t, setup{rules: fixed, config: Config{HeaderTimeout: inTime}})
 		p := newPeer(t, r.addr)
-		for range 3 {
+		for range 2 {
 			_, x := p.request("GET", "/", true)
 			p.over(x)
-			time.Sleep(2 * proxytest.Brief)
+			time.Sleep(2 * inTime)
 		}
 		if n := r.refused(traffic.BadRequest); n != 0 {
 			t.Errorf("%d bad requests, want none", n)

@@ -128,7 +128,7 @@ func TestTunnels(t *testing.T) {
 
 // TestIdleTunnel: a tunnel ends when no byte moves for the body timeout.
 func TestIdleTunnel(t *testing.T) {
-	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: proxytest.Brief}})
+	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: 10 * proxytest.Brief}})
 	p := newPeer(t, r.addr)
 	_, x := p.connect("websocket", "/", false)
 	p.over(x)
