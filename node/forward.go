@@ -294,7 +294,7 @@ func linkNames(list []*link) []string {
 	return names
 }
 
-// commit puts the links in place. Those that are removed get the time of drain_timeout for what is on its way.
+// commit puts the links in place. Those that are removed get the time of drain.timeout for what is on its way.
 func (c *relink) commit(n *Node, r *reload) {
 	for _, p := range c.patches {
 		l, old := p.link, p.link.dial
@@ -307,7 +307,7 @@ func (c *relink) commit(n *Node, r *reload) {
 	n.links.set(c.list, n.hop)
 	if len(c.removed) > 0 {
 		n.serving.group.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), r.next.Limits.DrainTimeout)
+			ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)
 			defer cancel()
 			n.closeLinks(ctx, c.removed)
 		})

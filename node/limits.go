@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// prepareLimits checks the limits of the broker. Others, such as limits.drain_timeout, are read where they are used.
+// prepareLimits checks the limits of the broker. Others are read where they are used.
 func (n *Node) prepareLimits(r *reload) (change, error) {
 	fields := r.last.Changed(r.next, "limits")
 	if len(fields) == 0 {
@@ -27,6 +27,11 @@ func (n *Node) prepareLimits(r *reload) (change, error) {
 	}
 	c.commit = set
 	return c, nil
+}
+
+// prepareDrain changes how the node ends: it reads the fields then.
+func (n *Node) prepareDrain(r *reload) (change, error) {
+	return change{what: strings.Join(r.last.Changed(r.next, "drain"), ", ")}, nil
 }
 
 // prepareLog changes the node's own log. A log that the program brought has a level of its own.

@@ -332,7 +332,7 @@ func addressesOf(list []*listener) []string {
 	return all
 }
 
-// commit serves the new listeners and removes the old ones, whose clients get the time of drain_timeout to leave.
+// commit serves the new listeners and removes the old ones, whose clients get the time of drain.timeout to leave.
 func (c *relisten) commit(r *reload) {
 	n := c.node
 	n.mu.Lock()
@@ -357,7 +357,7 @@ func (c *relisten) commit(r *reload) {
 	}
 	for _, l := range c.removed {
 		n.serving.group.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), r.next.Limits.DrainTimeout)
+			ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)
 			defer cancel()
 			if err := l.served.Drain(ctx); err != nil {
 				n.log.Warn("a listener was removed before all its clients had left", "listener", l.cfg.Address, "err", err)

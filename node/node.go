@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/certs"
@@ -40,6 +39,7 @@ type Node struct {
 	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended
 	ready      chan struct{}
 	reloads    reloads
+	drain      drain
 	cfg        atomic.Pointer[config.Config] // what the node runs
 
 	applying sync.Mutex // held while a configuration is applied
@@ -121,29 +121,33 @@ func (n *Node) Metrics() string {
 // Ready is closed when the node accepts traffic and its functions run.
 func (n *Node) Ready() <-chan struct{} { return n.ready }
 
-// Run serves until ctx ends, then drains: it accepts no connections, sources finish, queues empty, requests get their responses,
-// and connections close. It returns nil if the drain took no longer than limits.drain_timeout, else the error of the part that
+// Run serves until ctx ends, then drains: /ready fails for drain.delay, listeners close, sources finish, queues empty, requests get
+// their responses, and connections close. It returns nil if that took no longer than drain.timeout, else the error of the part that
 // failed. Run may be called once.
 func (n *Node) Run(ctx context.Context) error {
 	s := &serving{}
-	s.ctx, s.stop = context.WithCancelCause(ctx)
+	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.stop(nil)
+	unstarted := context.AfterFunc(ctx, func() { s.stop(nil) }) // a node that starts has nothing to drain
 	err := n.start(s)
-	if err == nil {
-		<-s.ctx.Done()
-		if cause := context.Cause(s.ctx); ctx.Err() == nil {
-			err = cause
+	if unstarted() && err == nil {
+		select {
+		case <-ctx.Done():
+		case <-s.ctx.Done():
+			err = context.Cause(s.ctx)
 		}
 	}
 	n.applying.Lock() // a reload that began is finished first
 	n.serving = nil
 	n.phase(PhaseDraining)
 	n.applying.Unlock()
-	n.log.Info("node draining", "timeout", n.config().Limits.DrainTimeout)
-	s.stop(nil)
 	n.setReady(false)
+	if err == nil {
+		n.delay(s)
+	}
+	s.stop(nil)
 	n.sensors.stop()
-	err = errors.Join(err, n.drain())
+	err = errors.Join(err, n.end())
 	s.group.Wait()
 	n.log.Info("node stopped")
 	return err
@@ -198,49 +202,6 @@ func (n *Node) setReady(ready bool) {
 	}
 }
 
-// drain stops the parts in the order in which a message meets them, so that no message is lost between two of them.
-func (n *Node) drain() error {
-	ctx, cancel := context.WithTimeout(context.Background(), n.config().Limits.DrainTimeout)
-	defer cancel()
-	n.closeListeners()
-	var proxied error
-	var wg sync.WaitGroup
-	if n.proxy != nil {
-		wg.Go(func() { proxied = n.proxy.Shutdown(ctx) })
-	}
-	var err error
-	if n.hop != nil {
-		err = errors.Join(n.hop.Shutdown(ctx), n.drainEdges(ctx))
-	}
-	n.functions.stopAll()
-	n.closeLinks(ctx, n.links.all())
-	if n.pool != nil {
-		n.pool.Close()
-	}
-	err = errors.Join(err, n.closeEngine(ctx))
-	wg.Wait()
-	err = errors.Join(err, proxied)
-	for _, a := range n.adminServers() {
-		err = errors.Join(err, endAdmin(a))
-	}
-	n.adminTLS.Close()
-	return err
-}
-
-// engineGrace is the least time that the engine has to store what was published, also if clients took all of
-// limits.drain_timeout.
-const engineGrace = 2 * time.Second
-
-// closeEngine closes the engine, behind all that use it.
-func (n *Node) closeEngine(ctx context.Context) error {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < engineGrace {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), engineGrace)
-		defer cancel()
-	}
-	return n.streams.close(ctx)
-}
-
 func (n *Node) closeListeners() {
 	for _, l := range n.listeners {
 		l.close()
@@ -268,7 +229,9 @@ func (n *Node) Close() {
 		_ = n.drainEdges(ctx)
 	}
 	n.closeLinks(ctx, n.links.all())
-	_ = n.closeEngine(context.Background())
+	storing, stop := context.WithTimeout(context.Background(), phaseGrace)
+	defer stop()
+	_ = n.streams.close(storing)
 	if n.proxy != nil {
 		_ = n.proxy.Shutdown(ctx)
 	}

@@ -46,9 +46,9 @@ func (n *Node) setProxy(p *proxy.Proxy) {
 	n.proxy = p
 }
 
-// endProxy ends a proxy after the requests in flight, or after drain_timeout.
+// endProxy ends a proxy after the requests in flight, or after drain.timeout.
 func (n *Node) endProxy(p *proxy.Proxy, r *reload) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.next.Limits.DrainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)
 	defer cancel()
 	if err := p.Shutdown(ctx); err != nil {
 		n.log.Warn("the proxy was removed before all its requests had ended", "err", err)

@@ -39,6 +39,7 @@ func (n *Node) sections() []section {
 		{"deploy", n.prepareDeploy},
 		{"identities", n.prepareIdentities},
 		{"limits", n.prepareLimits},
+		{"drain", n.prepareDrain},
 		{"listeners", n.prepareListeners},
 		{"streams", n.prepareStreams},
 		{"forward", n.prepareForward},

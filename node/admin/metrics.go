@@ -51,6 +51,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Reloads != nil {
 		r.MustRegister(reloadCollector{cfg.Reloads})
 	}
+	if cfg.Drain != nil {
+		r.MustRegister(drainCollector{cfg.Drain})
+	}
 	if cfg.Proxy != nil {
 		r.MustRegister(proxyCollector{cfg.Proxy})
 	}

@@ -46,6 +46,7 @@ type Config struct {
 	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy
 	Certificates func() []certs.Stats      // the certificate files in use
 	Reloads      func() Reloads            // reloads of the configuration
+	Drain        func() DrainPhase         // how far the node is that ends
 	Formats      []format.Format           // payloads that /api/stream and /api/streams can show as JSON
 	Log          *slog.Logger              // nil means slog.Default
 }

@@ -62,6 +62,12 @@ func (c *Config) check(with Program) invalid.Errors {
 		id.check(at, c.anonymous(id.Name), &errs)
 	}
 	c.Limits.check(&errs)
+	if c.Drain.Timeout < 10*time.Millisecond {
+		errs.add("drain.timeout", "%v is too short: at least 10ms", c.Drain.Timeout)
+	}
+	if c.Drain.Delay < 0 {
+		errs.add("drain.delay", "%v is negative: give 0s for no delay", c.Drain.Delay)
+	}
 	checkFilters("deploy.publish", c.Deploy.Publish, &errs)
 	checkFilters("deploy.subscribe", c.Deploy.Subscribe, &errs)
 	c.checkStreams(with.engines(), &errs)
@@ -198,7 +204,7 @@ func (l Limits) check(errs *configErrors) {
 	for _, d := range []struct {
 		field string
 		value time.Duration
-	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"write_timeout", l.WriteTimeout}, {"drain_timeout", l.DrainTimeout}, {"wasm_timeout", l.WasmTimeout}} {
+	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"write_timeout", l.WriteTimeout}, {"wasm_timeout", l.WasmTimeout}} {
 		if d.value < 10*time.Millisecond {
 			errs.add("limits."+d.field, "%v is too short: at least 10ms", d.value)
 		}

@@ -36,6 +36,9 @@ type Config struct {
 	// Limits bound the memory that clients can make the node use.
 	Limits Limits `yaml:"limits,omitempty"`
 
+	// Drain is how the node ends: on SIGTERM, or on SIGINT.
+	Drain Drain `yaml:"drain,omitempty"`
+
 	// Engine stores the streams.
 	Engine Engine `yaml:"engine,omitempty"`
 
@@ -253,10 +256,17 @@ type Limits struct {
 
 	// WriteTimeout closes a connection whose client reads nothing for this long.
 	WriteTimeout time.Duration `yaml:"write_timeout,omitempty"`
+}
 
-	// DrainTimeout bounds how long a stopping node finishes its work: queues empty, requests get their responses. Connections
-	// that are left then are closed.
-	DrainTimeout time.Duration `yaml:"drain_timeout,omitempty"`
+// Drain is how the node ends.
+type Drain struct {
+	// Delay is how long /ready fails before the listeners close. Meanwhile the node serves as before, so that load balancers stop
+	// sending to it first. Zero means no delay.
+	Delay time.Duration `yaml:"delay,omitempty"`
+
+	// Timeout bounds how long requests, calls and messages may take to end after the listeners are closed. Connections that are left
+	// then are closed. Clients of a listener that a reload removes have the same time.
+	Timeout time.Duration `yaml:"timeout,omitempty"`
 }
 
 // Deploy bounds the functions that are deployed on the running node.

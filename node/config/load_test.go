@@ -75,12 +75,14 @@ func TestRefused(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"bad YAML", "listeners: [\n", "node.yaml:1:12: "},
 		{"key twice", "data_dir: a\ndata_dir: b\n", "node.yaml:2:1: "},
+		{"a field that was moved", "limits: {drain_timeout: 1s}\n", "node.yaml:1:10: limits.drain_timeout: unknown field: write drain: {timeout: 10s} at the top of the file"},
+		{"no time to drain", "drain: {timeout: 1ms}\n", "node.yaml:1:18: drain.timeout: 1ms is too short"},
 		{"second document", "data_dir: a\n---\ndata_dir: b\n", "node.yaml:3:9: a second document"},
 		{"not a mapping", "- a\n", "node.yaml:1:1: array where object is expected"},
 		{"unknown field", "limits:\n  max_frames: 1MiB\n", "node.yaml:2:3: limits.max_frames: unknown field: did you mean \"max_frame\"?\n" +
 			"    2 |   max_frames: 1MiB\n          ^"},
 		{"dash for underscore", "data-dir: x\n", `node.yaml:1:1: data-dir: unknown field: did you mean "data_dir"?`},
-		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, cpu, data_dir, deploy, engine, forward, functions, identities, include, limits,"},
+		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, cpu, data_dir, deploy,"},
 		{
 			"misspelt value", "listeners:\n  - address: quic://127.0.0.1:1\n    validate: fulll\n",
 			`node.yaml:3:15: listeners[0].validate: "fulll" is not one of full, bounds, off: did you mean "full"?`,

@@ -1,0 +1,119 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"example.com/ferry/node/admin"
+)
+
+// drain is how a node ends, and how far it is. The phases follow each other, and each has a bound:
+//
+//	unready    /ready responds 503, and everything else goes on as before     drain.delay
+//	requests   listeners are closed; requests, calls and messages end         drain.timeout
+//	functions  functions stop; links to other nodes store what they have      phaseGrace
+//	storing    the engine stores what was published                           phaseGrace
+type drain struct {
+	mu    sync.Mutex
+	phase admin.DrainPhase
+
+	delayed func(time.Duration) <-chan time.Time // nil means time.After
+}
+
+// phaseGrace is the least time of a phase behind the clients', which may have taken all of drain.timeout.
+const phaseGrace = 2 * time.Second
+
+// enter begins a phase.
+func (n *Node) enter(p admin.DrainPhase, bound time.Duration) {
+	n.drain.mu.Lock()
+	n.drain.phase = p
+	n.drain.mu.Unlock()
+	n.log.Info("node draining", "phase", p.String(), "at_most", bound)
+}
+
+// drainPhase returns the phase of the node.
+func (n *Node) drainPhase() admin.DrainPhase {
+	n.drain.mu.Lock()
+	defer n.drain.mu.Unlock()
+	return n.drain.phase
+}
+
+// delay lets load balancers see that the node is not ready, while it goes on serving. It ends early if the node fails.
+func (n *Node) delay(s *serving) {
+	d := n.config().Drain.Delay
+	if d <= 0 {
+		return
+	}
+	n.enter(admin.DrainUnready, d)
+	after := time.After
+	if n.drain.delayed != nil {
+		after = n.drain.delayed
+	}
+	select {
+	case <-after(d):
+	case <-s.ctx.Done():
+	}
+}
+
+// end stops the parts in the order in which a message meets them, so that no message is lost between two of them.
+func (n *Node) end() error {
+	timeout := n.config().Drain.Timeout
+	n.enter(admin.DrainRequests, timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	n.closeListeners()
+	var proxied, streamed error
+	var wg sync.WaitGroup
+	if n.proxy != nil {
+		wg.Go(func() { proxied = n.proxy.Shutdown(ctx) })
+	}
+	if n.hop != nil {
+		streamed = errors.Join(n.hop.Shutdown(ctx), n.drainEdges(ctx))
+	}
+	wg.Wait()
+	err := errors.Join(streamed, proxied)
+
+	ctx, cancel = n.grace(ctx, admin.DrainFunctions)
+	defer cancel()
+	err = errors.Join(err, n.stopFunctions(ctx))
+	n.closeLinks(ctx, n.links.all())
+	if n.pool != nil {
+		n.pool.Close()
+	}
+
+	ctx, cancel = n.grace(ctx, admin.DrainStoring)
+	defer cancel()
+	err = errors.Join(err, n.streams.close(ctx))
+	for _, a := range n.adminServers() {
+		err = errors.Join(err, endAdmin(a))
+	}
+	n.adminTLS.Close()
+	return err
+}
+
+// grace begins a phase that has what the one before has left of its time, and at least phaseGrace.
+func (n *Node) grace(before context.Context, p admin.DrainPhase) (context.Context, context.CancelFunc) {
+	bound := phaseGrace
+	if deadline, ok := before.Deadline(); ok {
+		bound = max(bound, time.Until(deadline))
+	}
+	n.enter(p, bound.Round(time.Millisecond))
+	return context.WithTimeout(context.WithoutCancel(before), bound)
+}
+
+// stopFunctions stops the functions. A handler that does not return is left to the end of the process.
+func (n *Node) stopFunctions(ctx context.Context) error {
+	stopped := make(chan struct{})
+	go func() {
+		n.functions.stopAll()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return errors.New("node: a function did not stop in time")
+	}
+}
