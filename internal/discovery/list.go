@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"example.com/ferry/internal/yamlread"
 )
 
 const (
@@ -127,7 +129,8 @@ func addressLike(s string) bool {
 
 func parseYAML(data []byte) ([]listed, error) {
 	var all []listed
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&all); err != nil {
+	err := yamlread.Do(func() error { return yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&all) })
+	if err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // the rest quotes the file
 		return nil, fmt.Errorf("write a list of addresses, or of mappings with address and weight: %s", text)
 	}

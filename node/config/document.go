@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"example.com/ferry/internal/yamlread"
 )
 
 // document is one file of a configuration.
@@ -21,6 +23,11 @@ type document struct {
 
 func newDocument(file string, data []byte) *document {
 	return &document{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
+}
+
+// decode sets the value that to points at to that of a node.
+func decode(node ast.Node, to any, options ...yaml.DecodeOption) error {
+	return yamlread.Do(func() error { return yaml.NodeToValue(node, to, options...) })
 }
 
 // errorAt returns an error with the position of tk.

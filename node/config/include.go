@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -27,7 +26,7 @@ func (s *Source) include() {
 		return
 	}
 	var patterns Filters
-	if err := yaml.NodeToValue(node, &patterns); err != nil {
+	if err := decode(node, &patterns); err != nil {
 		return // the schema says what is wrong
 	}
 	names := []string{s.docs[0].file}

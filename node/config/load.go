@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -62,18 +61,13 @@ func (s *Source) Config(with Program) (*Config, error) {
 }
 
 func (s *Source) config(with Program) (cfg *Config, errs Errors) {
-	defer func() {
-		if r := recover(); r != nil { // of the YAML library, on some invalid files
-			errs = Errors{{File: s.Name(), Reason: fmt.Sprintf("not valid YAML: %v", r)}}
-		}
-	}()
 	if len(s.errs) > 0 {
 		return nil, s.errs
 	}
 	cfg = defaults()
 	if s.root != nil {
 		var raw any
-		if err := yaml.NodeToValue(s.root, &raw); err != nil {
+		if err := decode(s.root, &raw); err != nil {
 			return nil, s.yamlError(err)
 		}
 		if errs := s.checkSchema(raw); errs != nil {
@@ -84,7 +78,7 @@ func (s *Source) config(with Program) (cfg *Config, errs Errors) {
 				cfg.Listeners = nil
 			}
 		}
-		if err := yaml.NodeToValue(s.root, cfg, yaml.Strict()); err != nil {
+		if err := decode(s.root, cfg, yaml.Strict()); err != nil {
 			return nil, s.yamlError(err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goccy/go-yaml/parser"
+
 	"example.com/ferry/format/all"
 )
 
@@ -251,6 +253,18 @@ func TestLoadFile(t *testing.T) {
 	}
 }
 
+// TestDecodePanics: the YAML library panics on a tag before an anchor of a list.
+func TestDecodePanics(t *testing.T) {
+	tree, err := parser.ParseBytes([]byte("!a &b []"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	if err := decode(tree.Docs[0].Body, &list); err == nil || !strings.Contains(err.Error(), "the YAML could not be read") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("listeners:\n  - address: quic://127.0.0.1:4190\n    validate: off\n"))
 	f.Add([]byte("limits: {max_frame: 64KiB, heartbeat: 1m30s}\nx: &a [*a]\n"))
@@ -260,6 +274,7 @@ func FuzzParse(f *testing.F) {
 		if len(data) > 4096 {
 			return
 		}
+		_ = newSource("node.yaml", data).Warnings(time.Now())
 		cfg, err := Parse("node.yaml", data, Program{Formats: all.Formats()})
 		if err == nil && cfg.Check(Program{Formats: all.Formats()}) != nil {
 			t.Errorf("accepted, then refused: %v", cfg.Check(Program{Formats: all.Formats()}))

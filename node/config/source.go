@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"example.com/ferry/internal/invalid"
+	"example.com/ferry/internal/yamlread"
 )
 
 // Source is the text of a configuration as it was read: the file, those that it includes, and the values of its ${...}. It does not
@@ -103,12 +104,11 @@ func (s *Source) parse(path string, data []byte) ast.Node {
 
 // parse returns the root of the file; nil if it is empty.
 func (d *document) parse(data []byte) (root ast.Node, errs Errors) {
-	defer func() {
-		if r := recover(); r != nil { // of the library, on some invalid files
-			root, errs = nil, Errors{{File: d.file, Reason: fmt.Sprintf("not valid YAML: %v", r)}}
-		}
-	}()
-	tree, err := parser.ParseBytes(data, 0)
+	var tree *ast.File
+	err := yamlread.Do(func() (err error) {
+		tree, err = parser.ParseBytes(data, 0)
+		return err
+	})
 	if err != nil {
 		return nil, d.yamlError(err)
 	}

@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"example.com/ferry/internal/yamlread"
 )
 
 //go:embed templates
@@ -82,7 +84,7 @@ func Load(dir string) (Project, error) {
 	if err != nil {
 		return p, err
 	}
-	if err := yaml.UnmarshalWithOptions(text, &p, yaml.Strict()); err != nil {
+	if err := yamlread.Do(func() error { return yaml.UnmarshalWithOptions(text, &p, yaml.Strict()) }); err != nil {
 		return p, fmt.Errorf("%s: %w", filepath.Join(dir, File), err)
 	}
 	switch {
