@@ -93,6 +93,9 @@ func TestSpoolFull(t *testing.T) {
 			if sent == 300 {
 				t.Fatal("the publisher was not held back")
 			}
+			eventually(t, "the link is full", link.Full)
+			left := false
+			link.AwaitRoom(func() { left = true })()
 			net.node("b", nil).record()
 			eventually(t, "the publisher has credit again", func() bool {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -104,6 +107,9 @@ func TestSpoolFull(t *testing.T) {
 				s := link.Stats()
 				return s.Forwarded+s.Refused == uint64(sent)+1 && len(s.Dropped) == 0
 			})
+			if left {
+				t.Error("a publisher that has left was resumed")
+			}
 		})
 	}
 }

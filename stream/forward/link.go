@@ -50,7 +50,7 @@ type Link struct {
 	sentOver *conn // the connection of what is in sent
 	waiting  held
 	waiters  peer.FIFO[waiter]
-	rooms    []func()
+	rooms    map[*room]bool
 
 	moving       bool   // run writes sent to the spool: it is not changed meanwhile
 	movedPos     uint64 // what was in sent up to this position is in the spool
@@ -86,6 +86,9 @@ type waiter struct {
 	done     func()
 }
 
+// room is a call of AwaitRoom.
+type room struct{ resume func() }
+
 // sentRecord is a record of the spool that was sent over the connection, and is not confirmed.
 type sentRecord struct {
 	index        uint64
@@ -106,7 +109,7 @@ func New(cfg Config) (*Link, error) {
 	}
 	l := &Link{
 		cfg: cfg, spool: s, recordSize: int(min(maxRun, s.Stats().MaxBytes/16)), own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), confirmSoon: make(chan struct{}, 1),
-		tags: map[string]*Tag{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
+		tags: map[string]*Tag{}, rooms: map[*room]bool{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
 		target: Target{cfg.Tags, cfg.Dialer, cfg.Addr, cfg.Token},
 		stats:  Stats{Name: cfg.Name, Dropped: map[string]uint64{}},
 	}
@@ -179,16 +182,22 @@ func (l *Link) Full() bool {
 
 func (l *Link) full() bool { return l.waiting.bytes() > l.cfg.Memory }
 
-// AwaitRoom calls resume once Full is false.
-func (l *Link) AwaitRoom(resume func()) {
+// AwaitRoom calls resume once Full is false. cancel releases resume.
+func (l *Link) AwaitRoom(resume func()) (cancel func()) {
 	l.mu.Lock()
 	if l.full() {
-		l.rooms = append(l.rooms, resume)
+		r := &room{resume}
+		l.rooms[r] = true
 		l.mu.Unlock()
-		return
+		return func() {
+			l.mu.Lock()
+			delete(l.rooms, r)
+			l.mu.Unlock()
+		}
 	}
 	l.mu.Unlock()
 	resume()
+	return func() {}
 }
 
 // unlock releases the lock and calls what waited for a change.
@@ -198,7 +207,10 @@ func (l *Link) unlock() {
 		calls = append(calls, l.waiters.Pop().done)
 	}
 	if len(l.rooms) > 0 && !l.full() {
-		calls, l.rooms = append(calls, l.rooms...), nil
+		for r := range l.rooms {
+			calls = append(calls, r.resume)
+		}
+		clear(l.rooms)
 	}
 	l.mu.Unlock()
 	for _, call := range calls {

@@ -20,8 +20,9 @@ type Forwarder interface {
 	// Full reports whether publishers should pause, because messages wait for the disk.
 	Full() bool
 
-	// AwaitRoom calls resume once Full is false. resume may be called before AwaitRoom returns.
-	AwaitRoom(resume func())
+	// AwaitRoom calls resume once Full is false. resume may be called before AwaitRoom returns. cancel releases resume, for a
+	// publisher that leaves before; it calls nothing.
+	AwaitRoom(resume func()) (cancel func())
 }
 
 // ForwardedTag passes on the messages of one tag.
@@ -94,21 +95,50 @@ func (r *receiver) awaitForwarded() {
 // awaitForwarder withholds the credit of p until f has room.
 func (p *publisher) awaitForwarder(f Forwarder) {
 	p.mu.Lock()
-	waits := slices.Contains(p.forwarders, f)
-	if !waits {
-		p.forwarders = append(p.forwarders, f)
-	}
-	p.mu.Unlock()
-	if waits {
+	waits := slices.ContainsFunc(p.rooms, func(r *awaitedRoom) bool { return r.of == f })
+	if waits || p.detached {
+		p.mu.Unlock()
 		return
 	}
+	room := &awaitedRoom{of: f}
+	p.rooms = append(p.rooms, room)
+	p.mu.Unlock()
 	p.withhold()
-	f.AwaitRoom(func() {
+	cancel := f.AwaitRoom(func() {
 		p.mu.Lock()
-		p.forwarders = slices.DeleteFunc(p.forwarders, func(other Forwarder) bool { return other == f })
+		p.rooms = slices.DeleteFunc(p.rooms, func(other *awaitedRoom) bool { return other == room })
 		p.mu.Unlock()
 		p.resume()
 	})
+	p.mu.Lock()
+	room.cancel = cancel
+	detached := p.detached
+	p.mu.Unlock()
+	if detached {
+		cancel()
+	}
+}
+
+// awaitedRoom is a Forwarder that is full, and for which the credit of a publisher is withheld.
+type awaitedRoom struct {
+	of     Forwarder
+	cancel func() // of AwaitRoom; nil until that has returned
+}
+
+// leaveForwarders releases what Forwarders keep for a publisher that has left.
+func (p *publisher) leaveForwarders() {
+	p.mu.Lock()
+	p.detached = true
+	var cancels []func()
+	for _, r := range p.rooms {
+		if r.cancel != nil {
+			cancels = append(cancels, r.cancel)
+		}
+	}
+	p.mu.Unlock()
+	for _, cancel := range cancels {
+		cancel()
+	}
 }
 
 // awaitForwarders withholds the first credit of p while a Forwarder of its tag is full.

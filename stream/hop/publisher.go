@@ -24,12 +24,13 @@ type publisher struct {
 	left      atomic.Bool              // the client has given back the grant
 	carrier   atomic.Pointer[receiver] // of the stream that carries the messages; nil before the first
 
-	mu         sync.Mutex
-	granted    bool                 // the client has received its first window of credit
-	waiting    []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
-	credit     int                  // bytes that the client may still publish; 0 until granted
-	spent      int                  // bytes routed whose credit is not yet returned
-	forwarders []Forwarder          // that are full, and for which the credit is withheld
+	mu       sync.Mutex
+	granted  bool                 // the client has received its first window of credit
+	waiting  []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
+	credit   int                  // bytes that the client may still publish; 0 until granted
+	spent    int                  // bytes routed whose credit is not yet returned
+	rooms    []*awaitedRoom       // of Forwarders that are full
+	detached bool                 // the publisher has left: it awaits no room any more
 
 	unstored unstored // used if the tag is stored at least once; spent is 0 then
 }
@@ -85,9 +86,10 @@ func (p *publisher) sendGrants() {
 	p.session.client.granted(p, results)
 }
 
-// detach removes p from the queues that withhold its credit. It is called after the session has ended. The caller holds
+// detach removes p from the queues and Forwarders that withhold its credit. It is called after the session has ended. The caller holds
 // the broker's lock.
 func (p *publisher) detach() {
+	p.leaveForwarders()
 	if p.withholds.Load() == 0 {
 		return
 	}
