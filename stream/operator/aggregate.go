@@ -11,6 +11,19 @@ type Aggregate[T, A, R any] struct {
 	Add    func(*A, T) // adds a value
 	Merge  func(*A, A) // adds what another window has gathered: only Session needs it
 	Result func(*A) R  // of a window; it may be called again after further values
+
+	addAll func(acc *A, values []T, chosen []int32) // Add for several values; nil calls Add
+}
+
+// addChosen adds the chosen values of a batch.
+func (a *Aggregate[T, A, R]) addChosen(acc *A, values []T, chosen []int32) {
+	if a.addAll != nil {
+		a.addAll(acc, values, chosen)
+		return
+	}
+	for _, i := range chosen {
+		a.Add(acc, values[i])
+	}
 }
 
 // Count counts the values.
@@ -20,6 +33,7 @@ func Count[T any]() Aggregate[T, int, int] {
 		Add:    func(n *int, _ T) { *n++ },
 		Merge:  func(n *int, m int) { *n += m },
 		Result: func(n *int) int { return *n },
+		addAll: func(n *int, _ []T, chosen []int32) { *n += len(chosen) },
 	}
 }
 
@@ -30,6 +44,7 @@ func Sum[T any, N int | int64 | uint64 | float64](of func(T) N) Aggregate[T, N, 
 		Add:    func(sum *N, v T) { *sum += of(v) },
 		Merge:  func(sum *N, other N) { *sum += other },
 		Result: func(sum *N) N { return *sum },
+		addAll: func(acc *N, values []T, chosen []int32) { *acc = addUp(*acc, values, chosen, of) },
 	}
 }
 
@@ -57,7 +72,19 @@ func Mean[T any](of func(T) float64) Aggregate[T, Average, float64] {
 			}
 			return a.Sum / float64(a.Count)
 		},
+		addAll: func(a *Average, values []T, chosen []int32) {
+			a.Sum = addUp(a.Sum, values, chosen, of)
+			a.Count += int64(len(chosen))
+		},
 	}
+}
+
+// addUp adds of(v) of the chosen values to sum.
+func addUp[T any, N int | int64 | uint64 | float64](sum N, values []T, chosen []int32, of func(T) N) N {
+	for _, i := range chosen {
+		sum += of(values[i])
+	}
+	return sum
 }
 
 // Optional is a value that may be missing.

@@ -53,6 +53,53 @@ func BenchmarkGroups(b *testing.B) {
 	})
 }
 
+// BenchmarkCounted has windows by count, without event time.
+func BenchmarkCounted(b *testing.B) {
+	values := measured()
+	for b.Loop() {
+		means := operator.Window(operator.Filter(operator.FromSlice(values), hot), operator.Counted(100), operator.Mean(value))
+		err := operator.Run(b.Context(), nil, operator.Each(means, func(context.Context, operator.Windowed[float64], int64) error { return nil }))
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	perValue(b, len(values))
+}
+
+// BenchmarkGroupsLoop is BenchmarkGroups by hand.
+func BenchmarkGroupsLoop(b *testing.B) {
+	type window struct {
+		end, n int64
+		sum    float64
+	}
+	const size = 10 * int64(time.Second)
+	values := measured()
+	sunk := 0.0
+	for b.Loop() {
+		devices := map[string]*window{}
+		for i := range values {
+			v := &values[i]
+			if v.Value <= 30 {
+				continue
+			}
+			w := devices[v.Device]
+			if w == nil {
+				w = &window{}
+				devices[v.Device] = w
+			}
+			if t := at(*v); t >= w.end {
+				if w.n > 0 {
+					sunk += w.sum / float64(w.n)
+				}
+				*w = window{end: t - t%size + size}
+			}
+			w.sum += v.Value
+			w.n++
+		}
+	}
+	perValue(b, len(values))
+}
+
 // BenchmarkLoop is BenchmarkWindow by hand.
 func BenchmarkLoop(b *testing.B) {
 	values := measured()

@@ -3,6 +3,8 @@ package operator
 import (
 	"container/heap"
 	"math"
+	"slices"
+	"time"
 )
 
 // timeline is a time that goes on: the wall clock, or what EventTime has seen. It fires the timers of operators.
@@ -16,7 +18,8 @@ type timeline struct {
 	levels      []timers
 	idle        bool     // other timelines do not wait for this one
 	watchers    []func() // called after each advance
-	scheduled   uint64   // counts calls of schedule
+	ends        []step   // when windows on this line end
+	numbered    uint64   // counts timers
 }
 
 func newTimeline(now int64) *timeline {
@@ -68,6 +71,29 @@ func (l *timeline) watch(changed func()) {
 	l.due = math.MinInt64
 }
 
+// step says when windows end: size behind each multiple of every.
+type step struct{ size, every int64 }
+
+// endsAt notes that windows on the line end at the times of e.
+func (l *timeline) endsAt(e step) {
+	if !slices.Contains(l.ends, e) {
+		l.ends = append(l.ends, e)
+	}
+}
+
+// horizon returns the first end of a window that a value of a time may belong to. Before that time the value is not late, and schedules
+// no timer.
+func (l *timeline) horizon(at int64) int64 {
+	first := int64(math.MaxInt64)
+	for _, e := range l.ends {
+		if at < math.MinInt64+e.size+e.every {
+			return math.MinInt64
+		}
+		first = min(first, later(at-floorMod(at-e.size, e.every), time.Duration(e.every)))
+	}
+	return first
+}
+
 // clock is the time of a stream's values: no value comes that is earlier, except late ones.
 type clock struct {
 	line  *timeline
@@ -91,8 +117,8 @@ func (c clock) schedule(t *timer, at int64) {
 	for len(l.levels) <= c.level {
 		l.levels = append(l.levels, nil)
 	}
-	l.scheduled++
-	t.at, t.order = at, l.scheduled
+	c.number(t)
+	t.at = at
 	q := &l.levels[c.level]
 	if t.place > 0 {
 		heap.Fix(q, t.place-1)
@@ -100,6 +126,14 @@ func (c clock) schedule(t *timer, at int64) {
 		heap.Push(q, t)
 	}
 	l.due = min(l.due, at)
+}
+
+// number gives t its place among timers with the same time, behind those that have one already.
+func (c clock) number(t *timer) {
+	if t.order == 0 {
+		c.line.numbered++
+		t.order = c.line.numbered
+	}
 }
 
 // cancel makes t not fire.
@@ -113,7 +147,7 @@ func (c clock) cancel(t *timer) {
 type timer struct {
 	fire  func(at int64)
 	at    int64
-	order uint64 // of two timers with one time the one that was scheduled first fires first
+	order uint64 // of two timers with one time the one with the lower number fires first; 0 until it has a number
 	place int    // in the heap, from 1; 0 if the timer is not scheduled
 }
 

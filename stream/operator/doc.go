@@ -1,8 +1,9 @@
 // Package operator has operators on streams of Go values: filters, windows, groups, joins and more.
 //
 // A Stream describes values that arrive over time, and an operator makes a Stream of another one. Start builds the operators and runs
-// them as one chain of function calls: a value passes all operators before the next one begins, without channels and goroutines
-// between them. Every operator measures time on the clock of its stream: the wall clock, or the times that EventTime gives to the
+// them as one chain of function calls, without channels and goroutines between them. A value that a source has alone passes all operators
+// before the next one begins. Values that a source has together pass filters, maps, groups and windows in batches, as far as no
+// result depends on it. Every operator measures time on the clock of its stream: the wall clock, or the times that EventTime gives to the
 // values. Windows emit when the watermark, the earliest time that is still expected, has passed their ends. What operators keep is
 // bounded: what exceeds a limit is dropped and counted (Stats). With a Config.Store it survives the process.
 //

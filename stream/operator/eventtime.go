@@ -15,6 +15,10 @@ type Disorder struct {
 	// Idle is the time without values after which Merge, Zip and Join do not wait for this source any more. Zero means that they
 	// always wait.
 	Idle time.Duration
+
+	// Ahead is how far in the future, by the clock of the system, the time of a value that moves the watermark may be. A later value,
+	// from a device with a wrong clock, is passed on with its time and does not make the values behind it late. Zero means no limit.
+	Ahead time.Duration
 }
 
 // EventTime gives each value the time that at returns, in Unix nanoseconds, or with a nil at the time
@@ -22,57 +26,149 @@ type Disorder struct {
 // when a value with a later time comes, and not otherwise. When in ends, all time has passed.
 func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
 	return Stream[T]{func(s *scope, to output[T]) clock {
-		check(d.Bound >= 0 && d.Idle >= 0, func() error {
-			return fmt.Errorf("event time with Bound %v and Idle %v: want none negative", d.Bound, d.Idle)
+		check(d.Bound >= 0 && d.Idle >= 0 && d.Ahead >= 0, func() error {
+			return fmt.Errorf("event time with Bound %v, Idle %v and Ahead %v: want none negative", d.Bound, d.Idle, d.Ahead)
 		})
 		check(!s.run.started && s.path == "", func() error { return fmt.Errorf("EventTime within a group of GroupBy: put it before GroupBy") })
-		run := s.run
-		line, next, bound := newTimeline(math.MinInt64), to.next, int64(d.Bound)
-		latest := int64(math.MinInt64)
-		c, restored := newCell(s, "time", &latest, func() (int64, bool) { return latest, true })
-		if restored {
-			line.now = latest - bound
+		o := &eventTime[T]{Disorder: d, run: s.run, line: newTimeline(math.MinInt64), latest: math.MinInt64, of: at, to: to, active: func() {}}
+		restored := false
+		if o.cell, restored = newCell(s, "time", &o.latest, func() (int64, bool) { return o.latest, true }); restored {
+			o.line.now = earlier(o.latest, int64(d.Bound))
 		}
-		active := func() {}
 		if d.Idle > 0 {
-			active = line.idleAfter(s.run, d.Idle)
+			o.active = o.line.idleAfter(s.run, d.Idle)
 		}
-		arrive := func(t int64) {
-			if t > latest {
-				latest = t
-				c.touch()
-				line.advance(t - bound)
+		takes := func() taking {
+			if to.takes != nil && to.takes() == quietly {
+				return quietly
 			}
-		}
-		receive := func(v T, _ int64) {
-			t := at(v)
-			arrive(t)
-			next(v, t)
-		}
-		if at == nil || d.Idle > 0 {
-			receive = func(v T, _ int64) {
-				t := run.given
-				if at != nil {
-					t = at(v)
-				}
-				arrive(t)
-				active()
-				next(v, t)
-			}
+			return oneByOne
 		}
 		ended := false
 		in.connect(s, output[T]{
-			next: receive,
+			next:  o.receiver(),
+			all:   o.takeAll,
+			takes: takes,
 			end: func() {
 				if !ended {
-					ended, line.idle = true, false
-					line.advance(math.MaxInt64)
+					ended, o.line.idle = true, false
+					o.line.advance(math.MaxInt64)
 				}
 				to.end()
 			},
 		})
-		return clock{line: line}
+		return clock{line: o.line}
 	}}
+}
+
+// eventTime moves a timeline by the times of values.
+type eventTime[T any] struct {
+	Disorder
+	run    *Running
+	line   *timeline
+	latest int64 // that has moved the timeline
+	cell   *cell
+	of     func(T) int64 // time of a value; nil means the one that the source has given
+	to     output[T]
+	active func() // notes a value, for Idle
+
+	times []int64 // of a batch
+	part  batch[T]
+}
+
+// receiver returns the next of the operator.
+func (o *eventTime[T]) receiver() func(v T, at int64) {
+	of, next := o.of, o.to.next
+	if of != nil && o.Idle == 0 && o.Ahead == 0 {
+		return func(v T, _ int64) {
+			t := of(v)
+			o.arrive(t, math.MaxInt64)
+			next(v, t)
+		}
+	}
+	return func(v T, _ int64) {
+		t := o.run.given
+		if of != nil {
+			t = of(v)
+		}
+		o.arrive(t, o.most())
+		o.active()
+		next(v, t)
+	}
+}
+
+// arrive moves the timeline to a time, unless that is later than most.
+func (o *eventTime[T]) arrive(t, most int64) {
+	if t > o.latest && t <= most {
+		o.latest = t
+		o.cell.touch()
+		o.line.advance(earlier(t, int64(o.Bound)))
+	}
+}
+
+// most returns the latest time of a value that moves the timeline.
+func (o *eventTime[T]) most() int64 {
+	if o.Ahead == 0 {
+		return math.MaxInt64
+	}
+	return later(o.run.wall.now, o.Ahead)
+}
+
+// takeAll passes on a batch in parts. A value that moves the timeline to a timer, or may be late, is passed on alone.
+func (o *eventTime[T]) takeAll(b *batch[T]) {
+	o.active()
+	times := b.given
+	if o.of != nil {
+		if o.times == nil {
+			o.times = make([]int64, batchSize)
+		}
+		times = o.times[:len(b.values)]
+		for _, i := range b.chosen {
+			times[i] = o.of(b.values[i])
+		}
+	}
+	most, given := o.most(), o.run.given
+	for rest := b.chosen; len(rest) > 0; {
+		n := o.untimed(times, rest, most)
+		if n == 0 {
+			i := rest[0]
+			o.run.given = b.given[i]
+			o.arrive(times[i], most)
+			o.to.next(b.values[i], times[i])
+			rest = rest[1:]
+			continue
+		}
+		o.part = batch[T]{b.values, times, b.given, rest[:n]}
+		o.to.all(&o.part)
+		rest = rest[n:]
+	}
+	o.part, o.run.given = batch[T]{}, given
+}
+
+// untimed moves the timeline by the first values for which no timer is due and that are not late, and returns their number.
+func (o *eventTime[T]) untimed(times []int64, chosen []int32, most int64) int {
+	latest, least, limit, bound := o.latest, int64(math.MaxInt64), o.line.due, int64(o.Bound)
+	n := len(chosen)
+	for k, i := range chosen {
+		t := times[i]
+		if t < least {
+			least = t
+			limit = min(limit, o.line.horizon(t))
+		}
+		moved := latest
+		if t <= most {
+			moved = max(latest, t)
+		}
+		if earlier(moved, bound) >= limit {
+			n = k
+			break
+		}
+		latest = moved
+	}
+	if n > 0 {
+		o.arrive(latest, most)
+	}
+	return n
 }
 
 // idleAfter makes the timeline idle when active was not called for a time. It looks twice in that time.

@@ -2,19 +2,25 @@ package operator
 
 import "iter"
 
-// sliceTurn is how many values of a slice are passed on before timers and other sources get a turn.
-const sliceTurn = 1024
-
 // FromSlice has the values of a slice, and ends. It must not change before.
 func FromSlice[T any](values []T) Stream[T] {
 	return Stream[T]{func(s *scope, to output[T]) clock {
 		r := s.run
 		r.source(func(enter func(func()) error) error {
+			var times []int64
+			if to.takesBatches() {
+				times = make([]int64, min(len(values), batchSize))
+			}
 			for rest := values; len(rest) > 0; {
-				turn := rest[:min(len(rest), sliceTurn)]
+				turn := rest[:min(len(rest), batchSize)] // then timers and other sources get a turn
 				rest = rest[len(turn):]
 				err := enter(func() {
 					at := r.wall.now
+					if times != nil {
+						fill(times, at)
+						to.all(&batch[T]{turn, times[:len(turn)], times[:len(turn)], allIndices[:len(turn)]})
+						return
+					}
 					for i := range turn {
 						to.next(turn[i], at)
 					}

@@ -58,19 +58,21 @@ var _ ferry.BatchHandler = (*tagSource[int])(nil)
 
 // Handle passes one message to the operators.
 func (o *tagSource[T]) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) error {
-	return o.run.enter(func() { o.push(in) })
+	return o.run.enter(func() { o.pass(in, o.in.push) })
 }
 
 // HandleBatch passes messages to the operators in one turn.
 func (o *tagSource[T]) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
 	return o.run.enter(func() {
 		for i := range in {
-			o.push(&in[i])
+			o.pass(&in[i], o.in.gather)
 		}
+		o.in.passGathered()
 	})
 }
 
-func (o *tagSource[T]) push(m *ferry.Message) {
+// pass decodes a message, and passes it on by push or gather of the Input.
+func (o *tagSource[T]) pass(m *ferry.Message, push func(v T, at int64, sequence uint64)) {
 	if o.replays && !o.began {
 		o.began = true
 		o.in.last = min(o.in.last, m.Sequence-1) // a restored stream may end before the messages that the state has
@@ -84,5 +86,5 @@ func (o *tagSource[T]) push(m *ferry.Message) {
 	if !o.replays {
 		sequence = 0
 	}
-	o.in.push(v, m.Time, sequence)
+	push(v, m.Time, sequence)
 }

@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -17,6 +19,10 @@ type Input[T any] struct {
 	cell  *cell
 	ended chan struct{} // closed by Close
 	close func()
+
+	// Values of a turn that are not passed on yet, and their times, guarded by the run.
+	gathered  []T
+	at, given []int64
 }
 
 // NewInput returns an Input.
@@ -81,7 +87,10 @@ func (in *Input[T]) Batch(f func(push func(v T, at int64, sequence uint64))) err
 	if err != nil {
 		return err
 	}
-	return r.enter(func() { f(in.push) })
+	return r.enter(func() {
+		f(in.gather)
+		in.passGathered()
+	})
 }
 
 func (in *Input[T]) running() (*Running, error) {
@@ -93,21 +102,56 @@ func (in *Input[T]) running() (*Running, error) {
 	return in.run, nil
 }
 
+// push passes on a value.
 func (in *Input[T]) push(v T, at int64, sequence uint64) {
 	r := in.run
-	if sequence > 0 {
-		if sequence <= in.last {
-			r.stats.Repeated++
-			return
-		}
-		in.last = sequence
-		in.cell.touch()
+	if !in.isNew(sequence) {
+		return
 	}
-	if at != 0 {
-		r.given = at
-	}
+	r.given = cmp.Or(at, r.wall.now)
 	in.to.next(v, r.wall.now)
 	r.given = r.wall.now
+}
+
+// gather passes on a value, at the latest by passGathered in the same turn.
+func (in *Input[T]) gather(v T, at int64, sequence uint64) {
+	if !in.to.takesBatches() {
+		in.push(v, at, sequence)
+		return
+	}
+	if !in.isNew(sequence) {
+		return
+	}
+	in.gathered, in.given = append(in.gathered, v), append(in.given, cmp.Or(at, in.run.wall.now))
+	if len(in.gathered) == batchSize {
+		in.passGathered()
+	}
+}
+
+func (in *Input[T]) passGathered() {
+	n := len(in.gathered)
+	if n == 0 {
+		return
+	}
+	in.at = slices.Grow(in.at[:0], n)[:n]
+	fill(in.at, in.run.wall.now)
+	in.to.all(&batch[T]{in.gathered, in.at, in.given, allIndices[:n]})
+	clear(in.gathered)
+	in.gathered, in.given = in.gathered[:0], in.given[:0]
+}
+
+// isNew reports whether the state does not have the value of a sequence number, and notes the number.
+func (in *Input[T]) isNew(sequence uint64) bool {
+	if sequence == 0 {
+		return true
+	}
+	if sequence <= in.last {
+		in.run.stats.Repeated++
+		return false
+	}
+	in.last = sequence
+	in.cell.touch()
+	return true
 }
 
 // Close ends the stream. The run ends when all its sources have ended.

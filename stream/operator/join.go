@@ -31,7 +31,7 @@ func Join[T any, K comparable](in []Stream[T], key func(T) K, j Joining) Stream[
 		o.cell, _ = newCell(s, "join", &o.queue, func() ([]*joinValue[T], bool) { return o.queue, len(o.queue) > 0 })
 		var clocks []clock
 		for side, each := range in {
-			clocks = append(clocks, each.connect(s, output[T]{func(v T, at int64) { o.next(side, v, at) }, o.end}))
+			clocks = append(clocks, each.connect(s, output[T]{next: func(v T, at int64) { o.next(side, v, at) }, end: o.end}))
 		}
 		o.clock = earliest(clocks)
 		for _, v := range o.queue {
@@ -56,10 +56,10 @@ type join[T any, K comparable] struct {
 	cell   *cell
 	key    func(T) K
 	sides  int
-	byKey  map[K][]*joinValue[T]
-	queue  []*joinValue[T] // sorted by At
-	chosen []T             // of the sides
-	left   int             // streams that have not ended
+	byKey  map[K][]*joinValue[T] // each sorted by At
+	queue  []*joinValue[T]       // sorted by At
+	chosen []T                   // of the sides
+	left   int                   // streams that have not ended
 }
 
 type joinValue[T any] struct {
@@ -81,9 +81,7 @@ func (o *join[T, K]) next(side int, v T, at int64) {
 		return
 	}
 	w := &joinValue[T]{side, v, at}
-	o.byKey[k] = append(o.byKey[k], w)
-	i := sort.Search(len(o.queue), func(i int) bool { return o.queue[i].At > at })
-	o.queue = slices.Insert(o.queue, i, w)
+	o.byKey[k], o.queue = w.insert(o.byKey[k]), w.insert(o.queue)
 	o.schedule()
 	o.cell.touch()
 }
@@ -116,7 +114,7 @@ func (o *join[T, K]) schedule() {
 func (o *join[T, K]) expire(now int64) {
 	n := 0
 	for n < len(o.queue) && later(o.queue[n].At, o.Within) < now {
-		o.remove(o.queue[n])
+		o.removeFirst(o.key(o.queue[n].Value))
 		n++
 	}
 	clear(o.queue[:n])
@@ -125,12 +123,21 @@ func (o *join[T, K]) expire(now int64) {
 	o.cell.touch()
 }
 
-func (o *join[T, K]) remove(v *joinValue[T]) {
-	k := o.key(v.Value)
-	rest := slices.DeleteFunc(o.byKey[k], func(w *joinValue[T]) bool { return w == v })
-	if o.byKey[k] = rest; len(rest) == 0 {
+// removeFirst removes the earliest value of a key.
+func (o *join[T, K]) removeFirst(k K) {
+	list := o.byKey[k]
+	if len(list) == 1 {
 		delete(o.byKey, k)
+		return
 	}
+	list[0] = nil
+	o.byKey[k] = list[1:]
+}
+
+// insert inserts w behind the values that are not later.
+func (w *joinValue[T]) insert(list []*joinValue[T]) []*joinValue[T] {
+	i := sort.Search(len(list), func(i int) bool { return list[i].At > w.At })
+	return slices.Insert(list, i, w)
 }
 
 // end ends the stream with the last of its streams.

@@ -10,11 +10,12 @@ func Merge[T any](in ...Stream[T]) Stream[T] {
 		if left == 0 {
 			return Stream[T]{}.connect(s, to)
 		}
-		out := output[T]{to.next, func() {
+		out := to
+		out.end = func() {
 			if left--; left == 0 {
 				to.end()
 			}
-		}}
+		}
 		var clocks []clock
 		for _, each := range in {
 			clocks = append(clocks, each.connect(s, out))

@@ -55,6 +55,7 @@ type Running struct {
 	start   time.Time
 	alarm   *time.Timer // of the next timer on wall
 	armed   int64       // the time of alarm
+	buffers indexBuffers
 	stats   Stats
 	flushes []func(context.Context) error
 	ended   bool

@@ -16,8 +16,10 @@ type Stream[T any] struct {
 
 // output is where an operator passes its values on.
 type output[T any] struct {
-	next func(v T, at int64) // the next value and its time
-	end  func()              // no value follows
+	next  func(v T, at int64) // the next value and its time
+	end   func()              // no value follows
+	all   func(b *batch[T])   // what next does, for all values of a batch; used only if takes allows it
+	takes func() taking       // how the operator takes batches, once all operators are built; nil means oneByOne
 }
 
 // connect builds the operators of the stream, which pass values to the output. It returns the clock of these values.
@@ -45,6 +47,14 @@ func later(at int64, d time.Duration) int64 {
 		return math.MaxInt64
 	}
 	return at + int64(d)
+}
+
+// earlier returns at - d, or the first time that there is.
+func earlier(at, d int64) int64 {
+	if at < math.MinInt64+d {
+		return math.MinInt64
+	}
+	return at - d
 }
 
 // check panics with an error that Start returns, unless ok.

@@ -3,7 +3,8 @@ package operator
 import (
 	"cmp"
 	"math"
-	"slices"
+
+	"example.com/ferry/stream/internal/window"
 )
 
 // Window emits the aggregate of each window of in. A window by time emits when its end has passed on the clock of in, with the last
@@ -21,36 +22,38 @@ func Window[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R]) Stream[W
 	}}
 }
 
-// span is an open window by time or session.
-type span[A any] struct {
-	Start, End int64
-	Count      int
-	Acc        A
-	Emitted    bool // the window is kept for late values
-}
-
 // timed are the open windows of one operator.
 type timed[T, A, R any] struct {
 	Windows
 	Aggregate[T, A, R]
+	open  window.Windows[A]
 	run   *Running
 	to    output[Windowed[R]]
 	clock clock
 	timer timer // of the next end
 	cell  *cell
-	open  []*span[A] // sorted by Start
-	free  []*span[A]
-	last  *span[A] // the only window that a value between its bounds belongs to; &none if there is none
-	none  span[A]
+	last  *window.Window[A] // the only window that a value between its bounds belongs to; &none if there is none
+	none  window.Window[A]
 }
 
 func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *scope, to output[Windowed[R]]) clock {
 	o := &timed[T, A, R]{Windows: w, Aggregate: a, run: s.run, to: to}
-	o.maxOpen = cmp.Or(o.maxOpen, defaultMaxOpen)
 	o.maxValues = cmp.Or(o.maxValues, math.MaxInt)
+	o.open = window.Windows[A]{New: a.New, Refused: o.refuse, Config: window.Config{Late: w.lateness, MaxOpen: cmp.Or(w.maxOpen, defaultMaxOpen)}}
+	o.open.Merge = func(into, from *A) { o.Merge(into, *from) }
+	takes := always(quietly)
+	if w.kind == bySession {
+		o.open.Session, takes = w.size, nil
+	} else {
+		o.open.Time, o.open.Every = w.size, w.step
+	}
 	o.timer.fire = o.fire
+	var open []*window.Window[A]
 	restored := false
-	o.cell, restored = newCell(s, "window", &o.open, func() ([]*span[A], bool) { return o.open, len(o.open) > 0 })
+	o.cell, restored = newCell(s, "window", &open, func() ([]*window.Window[A], bool) {
+		open, _, _ := o.open.Open()
+		return open, len(open) > 0
+	})
 	o.last = &o.none
 	add := a.Add
 	o.clock = in.connect(s, output[T]{
@@ -63,9 +66,16 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 			}
 			o.place(v, at)
 		},
-		end: o.end,
+		all:   o.placeAll,
+		takes: takes,
+		end:   o.end,
 	})
+	o.clock.number(&o.timer) // now: batches change the order in which groups schedule
+	if w.kind == byTime {
+		o.clock.line.endsAt(step{int64(w.size), int64(w.step)})
+	}
 	if restored {
+		o.open.Restore(open, 0, false)
 		o.schedule()
 	}
 	return o.clock.behind()
@@ -74,156 +84,86 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 // place adds a value to all its windows.
 func (o *timed[T, A, R]) place(v T, at int64) {
 	o.last = &o.none
-	taken := false
-	if o.kind == bySession {
-		taken = o.add(o.session(at), v)
-	} else {
-		first := at - floorMod(at, int64(o.step)) // start of the last window that has the value
-		for start := first; start > at-int64(o.size); start -= int64(o.step) {
-			if o.add(o.window(start), v) {
-				taken = true
-			}
+	o.open.Pass(o.clock.now())
+	all := o.open.Add(at)
+	for _, w := range all {
+		if w.Count > o.maxValues {
+			w.Count = o.maxValues
+			o.run.drop("MaxValues of windows", o.maxValues)
+			continue
+		}
+		o.Add(&w.Acc, v)
+		switch {
+		case w.Emitted:
+			o.emit(w, true)
+		case o.kind == byTime && o.size == o.step && o.maxValues == math.MaxInt:
+			o.last = w
 		}
 	}
-	if taken {
+	if len(all) > 0 {
 		o.schedule()
 		o.cell.touch()
 	}
 }
 
-// add adds a value to a window and reports whether there is one.
-func (o *timed[T, A, R]) add(s *span[A], v T) bool {
-	if s == nil {
-		return false
+// placeAll adds the values of a batch to their windows.
+func (o *timed[T, A, R]) placeAll(b *batch[T]) {
+	for rest := b.chosen; len(rest) > 0; {
+		l, n := o.last, 0
+		for n < len(rest) && b.at[rest[n]] >= l.Start && b.at[rest[n]] < l.End {
+			n++
+		}
+		if n == 0 {
+			o.place(b.values[rest[0]], b.at[rest[0]])
+			rest = rest[1:]
+			continue
+		}
+		o.addChosen(&l.Acc, b.values, rest[:n])
+		l.Count += n
+		rest = rest[n:]
 	}
-	if s.Count >= o.maxValues {
-		o.run.drop("MaxValues of windows", o.maxValues)
-		return true
-	}
-	o.Add(&s.Acc, v)
-	s.Count++
-	switch {
-	case s.Emitted:
-		o.emit(s, true)
-	case o.kind == byTime && o.size == o.step && o.maxValues == math.MaxInt:
-		o.last = s
-	}
-	return true
+	o.cell.touch()
 }
 
-// window returns the window with a start. It returns nil if the value is too late for it, or there are too many.
-func (o *timed[T, A, R]) window(start int64) *span[A] {
-	i, ok := slices.BinarySearchFunc(o.open, start, func(s *span[A], start int64) int { return cmp.Compare(s.Start, start) })
-	if ok {
-		return o.open[i]
-	}
-	return o.insert(i, start, later(start, o.size))
-}
-
-// insert makes a window, unless it would be closed already or there are too many.
-func (o *timed[T, A, R]) insert(i int, start, end int64) *span[A] {
-	if now := o.clock.now(); later(end, o.lateness) <= now {
+// refuse counts a value that is in no window.
+func (o *timed[T, A, R]) refuse(start int64, late bool) {
+	if late {
 		o.run.late(start)
-		return nil
+		return
 	}
-	if len(o.open) >= o.maxOpen {
-		o.run.drop("MaxOpen of windows", o.maxOpen)
-		return nil
-	}
-	s := new(span[A])
-	if n := len(o.free); n > 0 {
-		s, o.free = o.free[n-1], o.free[:n-1]
-	}
-	*s = span[A]{Start: start, End: end, Acc: o.New()}
-	o.open = slices.Insert(o.open, i, s)
-	return s
-}
-
-// session returns the session that a value belongs to. It merges those that the value connects.
-func (o *timed[T, A, R]) session(at int64) *span[A] {
-	end := later(at, o.size)
-	i := slices.IndexFunc(o.open, func(s *span[A]) bool { return at < s.End })
-	if i < 0 {
-		i = len(o.open)
-	}
-	if i == len(o.open) || o.open[i].Start >= end {
-		return o.insert(i, at, end)
-	}
-	s := o.open[i]
-	s.Start, s.End = min(s.Start, at), max(s.End, end)
-	for i+1 < len(o.open) && o.open[i+1].Start < s.End {
-		next := o.open[i+1]
-		o.Merge(&s.Acc, next.Acc)
-		s.Count += next.Count
-		s.End = max(s.End, next.End)
-		s.Emitted = s.Emitted || next.Emitted
-		o.open = slices.Delete(o.open, i+1, i+2)
-	}
-	return s
+	o.run.drop("MaxOpen of windows", o.open.MaxOpen)
 }
 
 // schedule sets the timer to the next end of a window, or of the time in which it takes late values.
 func (o *timed[T, A, R]) schedule() {
-	due := int64(math.MaxInt64)
-	for _, s := range o.open {
-		due = min(due, o.due(s))
-	}
-	if len(o.open) > 0 && (o.timer.place == 0 || o.timer.at != due) {
+	if due := o.open.Due(); o.open.Len() > 0 && (o.timer.place == 0 || o.timer.at != due) {
 		o.clock.schedule(&o.timer, due)
 	}
 }
 
-func (o *timed[T, A, R]) due(s *span[A]) int64 {
-	if s.Emitted {
-		return later(s.End, o.lateness)
-	}
-	return s.End
-}
-
-// fire emits the windows that have ended, and removes those that take no late values any more.
+// fire emits the windows that have ended.
 func (o *timed[T, A, R]) fire(now int64) {
 	o.last = &o.none
-	for _, s := range o.open {
-		if s.End <= now && !s.Emitted {
-			o.emit(s, false)
-			s.Emitted = true
-		}
+	for w := o.open.Pop(now); w != nil; w = o.open.Pop(now) {
+		o.emit(w, false)
 	}
-	kept := o.open[:0]
-	for _, s := range o.open {
-		if s.Emitted && o.due(s) <= now {
-			o.release(s)
-		} else {
-			kept = append(kept, s)
-		}
-	}
-	clear(o.open[len(kept):])
-	o.open = kept
 	o.schedule()
 	o.cell.touch()
 }
 
-// release keeps the memory of a window for the next ones.
-func (o *timed[T, A, R]) release(s *span[A]) {
-	const spare = 4
-	if *s = (span[A]{}); len(o.free) < spare {
-		o.free = append(o.free, s)
-	}
-}
-
-func (o *timed[T, A, R]) emit(s *span[A], again bool) {
-	o.to.next(Windowed[R]{s.Start, s.End, s.Count, o.Result(&s.Acc), again}, s.End-1)
+func (o *timed[T, A, R]) emit(w *window.Window[A], again bool) {
+	o.to.next(Windowed[R]{w.Start, w.End, w.Count, o.Result(&w.Acc), again}, w.End-1)
 }
 
 // end emits the open windows.
 func (o *timed[T, A, R]) end() {
-	for _, s := range o.open {
-		if !s.Emitted {
-			o.emit(s, false)
+	o.last = &o.none
+	for w := o.open.Flush(); w != nil; w = o.open.Flush() {
+		if !w.Emitted {
+			o.emit(w, false)
 		}
 	}
 	o.clock.cancel(&o.timer)
-	o.open, o.last = nil, &o.none
 	o.cell.touch()
 	o.to.end()
 }

@@ -38,7 +38,7 @@ func TestDamagedWindow(t *testing.T) {
 		r.put("a", `{"v":1}`)
 		g := r.groups.byKey["in/a"]
 		open, _, _ := g.slots[0].(*windowSlot).Open()
-		open[0].State = collection{}
+		open[0].Acc = collection{}
 		data := r.run.appendState(nil, g)
 		r.Close()
 		again := newRig(t, cfg)
@@ -61,7 +61,7 @@ func TestDamagedDistinct(t *testing.T) {
 	r.put("a", `{"t":1}`)
 	r.put("a", `{"t":8}`)
 	open, _, _ := r.groups.byKey["in/a"].slots[0].(*windowSlot).Open()
-	open[0].State.each[0].seen = nil
+	open[0].Acc.each[0].seen = nil
 	r.put("a", `{"t":4}`)
 	r.put("a", `{"t":100}`)
 	if len(r.sent) != 1 || string(r.sent[0].Payload) != `{"n":2}` {

@@ -52,7 +52,7 @@ func (s *windowStage) handle(r *run, g *group, m *message) {
 		s.now.late++
 	}
 	for _, each := range belongs {
-		s.add(&each.State, m.time)
+		s.add(&each.Acc, m.time)
 	}
 	if s.eventTime >= 0 {
 		slot.newest, slot.silence, slot.forget = max(slot.newest, at), r.time+s.idle, r.time+2*s.idle
@@ -94,8 +94,8 @@ func (s *windowStage) emit(r *run, g *group, w *window.Window[collection]) {
 	b := append(append(s.record[:0], '{'), g.fields...)
 	b = strconv.AppendInt(appendName(b, startName), w.Start, 10)
 	b = strconv.AppendInt(appendName(b, endName), w.End, 10)
-	s.record = append(s.appendRecord(b, &w.State), '}')
-	s.made = message{tag: g.tag, typ: ferry.JSON, payload: s.record, time: w.State.newest, isRecord: true}
+	s.record = append(s.appendRecord(b, &w.Acc), '}')
+	s.made = message{tag: g.tag, typ: ferry.JSON, payload: s.record, time: w.Acc.newest, isRecord: true}
 	s.pass(r, g, &s.made)
 }
 
@@ -125,7 +125,7 @@ func (s *windowSlot) append(dst []byte) []byte {
 		dst = binary.AppendVarint(dst, each.Start)
 		dst = binary.AppendVarint(dst, each.End)
 		dst = binary.AppendUvarint(dst, uint64(each.Count))
-		dst = each.State.append(dst)
+		dst = each.Acc.append(dst)
 	}
 	return dst
 }
@@ -136,7 +136,7 @@ func (s *windowSlot) read(from *saved) {
 	var open []*window.Window[collection]
 	for range from.count() {
 		each := &window.Window[collection]{Start: from.varint(), End: from.varint(), Count: int(from.uvarint())}
-		each.State.read(from, len(s.stage.list))
+		each.Acc.read(from, len(s.stage.list))
 		open = append(open, each)
 	}
 	s.Restore(open, watermark, ok)

@@ -3,9 +3,9 @@
 //
 //	w := window.Windows[float64]{Config: window.Config{Time: 10 * time.Second}}
 //	for _, each := range w.Add(at) { // none, if at is too late
-//		each.State += v
+//		each.Acc += v
 //	}
 //	for each := w.Pop(watermark); each != nil; each = w.Pop(watermark) {
-//		fmt.Println(each.Start, each.End, each.State)
+//		fmt.Println(each.Start, each.End, each.Acc)
 //	}
 package window

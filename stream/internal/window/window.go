@@ -1,7 +1,6 @@
 package window
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -13,37 +12,44 @@ type Config struct {
 	Every   time.Duration // at most Time; 0 means Time
 	Count   int           // a window with this many values is full; with Time, a window begins with its first value
 	Session time.Duration // a window ends when it has had no value for this long
+	Late    time.Duration // a window of Time or Session that has ended takes late values for this long
+	MaxOpen int           // most windows that are open; 0 means 2048
 }
 
 // Never is a time that does not come.
 const Never = math.MaxInt64
 
-// maxOpen bounds the windows of Count and Time that are open. Values in descending order would each begin one.
-const maxOpen = 2048
+// defaultMaxOpen is the default of Config.MaxOpen. Values in descending order would each begin a window of Count and Time.
+const defaultMaxOpen = 2048
 
 // Window is one window. Its times are Unix nanoseconds: End is the first one that is not in it.
 type Window[S any] struct {
 	Start, End int64 // of windows of Count alone, the times of the first and the last value
 	Count      int
-	State      S
+	Acc        S    // what the caller has gathered
+	Emitted    bool // Pop has returned the window, which stays open for late values
 }
 
 // Windows are the open windows of one sequence of values. Methods must not overlap.
 type Windows[S any] struct {
 	Config
-	Merge func(into, from *S) // adds the state of a later session to that of an earlier one, when a value joins them
+	New     func() S                     // Acc of a window without values; nil means the zero value
+	Merge   func(into, from *S)          // adds the Acc of a later session to that of an earlier one, when a value joins them
+	Refused func(start int64, late bool) // a value is not in a window: it is late, or MaxOpen windows are open; nil does nothing
 
-	open  []*Window[S] // by End, then by Start
-	added []*Window[S]
-	mark  int64 // highest watermark
-	began bool  // mark is set
-	last  *Window[S]
+	open   []*Window[S] // by Start, and so by End
+	added  []*Window[S]
+	popped *Window[S]   // in use by the caller until the next call
+	spare  []*Window[S] // memory for further windows
+	mark   int64        // highest watermark
+	began  bool         // mark is set
 }
 
 // Add returns the windows to which a value of this time belongs, with their Count increased. There are none if the value is late:
-// all of them have ended, or too many are open. The slice and the windows are valid until the next call of Add or Pop.
+// all of them have ended, or too many are open. The slice is valid until the next call of Add or Pop, as are the windows.
 func (w *Windows[S]) Add(at int64) []*Window[S] {
 	w.added = w.added[:0]
+	w.recycle()
 	switch {
 	case w.Session > 0:
 		w.addSession(at)
@@ -60,45 +66,68 @@ func (w *Windows[S]) Add(at int64) []*Window[S] {
 	return w.added
 }
 
-// Pop removes the next window that ends at or before the watermark, or is full, and returns it; nil if there is none. The window is
-// valid until the next call of Add or Pop.
-func (w *Windows[S]) Pop(watermark int64) *Window[S] {
+// Pass notes a watermark: windows that have ended before it, and before Late, take no values.
+func (w *Windows[S]) Pass(watermark int64) {
 	if !w.began || watermark > w.mark {
 		w.mark, w.began = watermark, true
 	}
-	for i, each := range w.open {
-		full := w.Count > 0 && each.Count >= w.Count
-		if full || w.timed() && each.End <= w.mark {
-			w.open = slices.Delete(w.open, i, i+1)
-			w.last = each
+}
+
+// Pop passes a watermark, and returns the next window that ends at or before it, or is full; nil if there is none. The window is
+// removed, unless it takes late values. It is valid until the next call of Add or Pop.
+func (w *Windows[S]) Pop(watermark int64) *Window[S] {
+	w.Pass(watermark)
+	w.recycle()
+	for i := 0; i < len(w.open); {
+		each := w.open[i]
+		switch full := w.Count > 0 && each.Count >= w.Count; {
+		case each.Emitted && w.ended(each.End):
+			w.remove(i)
+			w.recycle()
+			continue
+		case each.Emitted:
+		case full || w.timed() && each.End <= w.mark:
+			if !full && !w.ended(each.End) {
+				each.Emitted = true
+			} else {
+				w.remove(i)
+			}
 			return each
+		case w.Count == 0:
+			return nil // the others end later
 		}
-		if w.Count == 0 {
-			break // the others end later
-		}
+		i++
 	}
 	return nil
 }
 
-// Flush removes the next window, whether it has ended or not, and returns it; nil if there is none.
+// Flush removes the next window, whether it has ended or not, and returns it; nil if there is none. It is valid until the next call.
 func (w *Windows[S]) Flush() *Window[S] {
+	w.recycle()
 	if len(w.open) == 0 {
 		return nil
 	}
 	each := w.open[0]
-	w.open = slices.Delete(w.open, 0, 1)
-	if w.timed() && (!w.began || each.End > w.mark) {
-		w.mark, w.began = each.End, true // further values of the window are late
+	w.remove(0)
+	if w.timed() {
+		w.Pass(each.End) // further values of the window are late
 	}
 	return each
 }
 
-// Due returns the lowest watermark at which a window ends; Never if there is none.
+// Due returns the lowest watermark at which Pop has something to do; Never if there is none.
 func (w *Windows[S]) Due() int64 {
-	if len(w.open) == 0 || !w.timed() {
-		return Never
+	due := int64(Never)
+	if !w.timed() {
+		return due
 	}
-	return w.open[0].End
+	for _, each := range w.open {
+		if !each.Emitted {
+			return min(due, each.End) // the others end later
+		}
+		due = min(due, later(each.End, w.Late))
+	}
+	return due
 }
 
 // Len returns the number of open windows.
@@ -117,48 +146,77 @@ func (w *Windows[S]) Restore(open []*Window[S], watermark int64, ok bool) {
 
 func (w *Windows[S]) timed() bool { return w.Time > 0 || w.Session > 0 }
 
-// ended reports whether a window with this end has been passed by the watermark.
-func (w *Windows[S]) ended(end int64) bool { return w.began && end <= w.mark }
+// ended reports whether a window with this end takes no values any more.
+func (w *Windows[S]) ended(end int64) bool {
+	return w.began && w.timed() && later(end, w.Late) <= w.mark
+}
 
 func (w *Windows[S]) addTimed(at int64) {
 	every := int64(w.Every)
 	if every == 0 {
 		every = int64(w.Time)
 	}
-	for start := floor(at, every); start > at-int64(w.Time); start -= every {
-		end := start + int64(w.Time)
-		if w.ended(end) {
-			return // earlier windows too
-		}
-		w.added = append(w.added, w.at(start, end))
-	}
-}
-
-// at returns the window with this start and end, which it makes if there is none.
-func (w *Windows[S]) at(start, end int64) *Window[S] {
 	i := len(w.open)
-	for i > 0 && w.open[i-1].End > end {
-		i--
+	for start := floor(at, every); uint64(at)-uint64(start) < uint64(w.Time); start -= every { // unsigned, as it may exceed int64
+		for i > 0 && w.open[i-1].Start > start {
+			i--
+		}
+		if i > 0 && w.open[i-1].Start == start {
+			w.added = append(w.added, w.open[i-1])
+		} else {
+			w.begin(i, start, later(start, w.Time))
+		}
+		if start < math.MinInt64+every {
+			return
+		}
 	}
-	if i > 0 && w.open[i-1].End == end {
-		return w.open[i-1]
-	}
-	return w.insert(i, start, end)
 }
 
-func (w *Windows[S]) insert(i int, start, end int64) *Window[S] {
-	made := w.last
-	if w.last = nil; made == nil {
-		made = new(Window[S])
+// begin makes a window with a value, unless it would have ended already or there are too many.
+func (w *Windows[S]) begin(i int, start, end int64) {
+	late, most := w.ended(end), w.MaxOpen
+	if most == 0 {
+		most = defaultMaxOpen
+	}
+	if late || len(w.open) >= most {
+		if w.Refused != nil {
+			w.Refused(start, late)
+		}
+		return
+	}
+	made := new(Window[S])
+	if n := len(w.spare); n > 0 {
+		made, w.spare = w.spare[n-1], w.spare[:n-1]
 	}
 	*made = Window[S]{Start: start, End: end}
+	if w.New != nil {
+		made.Acc = w.New()
+	}
 	w.open = slices.Insert(w.open, i, made)
-	return made
+	w.added = append(w.added, made)
+}
+
+func (w *Windows[S]) remove(i int) {
+	w.popped = w.open[i]
+	w.open = slices.Delete(w.open, i, i+1)
+}
+
+// recycle keeps the memory of the window that was removed last for the next ones, without what the caller has gathered.
+func (w *Windows[S]) recycle() {
+	const most = 4
+	if w.popped == nil {
+		return
+	}
+	if *w.popped = (Window[S]{}); len(w.spare) < most {
+		w.spare = append(w.spare, w.popped)
+	}
+	w.popped = nil
 }
 
 func (w *Windows[S]) addCounted(at int64) {
 	if len(w.open) == 0 {
-		w.insert(0, at, at)
+		w.begin(0, at, at)
+		return
 	}
 	each := w.open[0]
 	each.Start, each.End = min(each.Start, at), max(each.End, at)
@@ -166,10 +224,7 @@ func (w *Windows[S]) addCounted(at int64) {
 }
 
 func (w *Windows[S]) addCountedOrTimed(at int64) {
-	end := at + int64(w.Time)
-	if w.ended(end) {
-		return
-	}
+	end := later(at, w.Time)
 	i := 0
 	for ; i < len(w.open) && w.open[i].End <= end; i++ {
 		if each := w.open[i]; each.Start <= at && at < each.End && each.Count < w.Count {
@@ -177,47 +232,49 @@ func (w *Windows[S]) addCountedOrTimed(at int64) {
 			return
 		}
 	}
-	if len(w.open) < maxOpen {
-		w.added = append(w.added, w.insert(i, at, end))
-	}
+	w.begin(i, at, end)
 }
 
+// addSession adds a value to the session that it belongs to, and joins sessions that it connects.
 func (w *Windows[S]) addSession(at int64) {
-	start, end := at, at+int64(w.Session)
-	if w.ended(end) {
+	end := later(at, w.Session)
+	i := slices.IndexFunc(w.open, func(each *Window[S]) bool { return at < each.End })
+	if i < 0 {
+		i = len(w.open)
+	}
+	if i == len(w.open) || w.open[i].Start >= end {
+		w.begin(i, at, end)
 		return
 	}
-	var session *Window[S]
-	kept := w.open[:0]
-	for _, each := range w.open { // by End, and sessions do not overlap, so by Start too
-		switch {
-		case each.End <= start || each.Start >= end:
-			kept = append(kept, each)
-			continue
-		case session == nil:
-			session = each
-			kept = append(kept, each)
-		default:
-			w.Merge(&session.State, &each.State)
-			session.Count += each.Count
-		}
-		start, end = min(start, each.Start), max(end, each.End)
-		session.Start, session.End = start, end
+	s := w.open[i]
+	s.Start, s.End = min(s.Start, at), max(s.End, end)
+	for i+1 < len(w.open) && w.open[i+1].Start < s.End {
+		next := w.open[i+1]
+		w.Merge(&s.Acc, &next.Acc)
+		s.Count += next.Count
+		s.End = max(s.End, next.End)
+		s.Emitted = s.Emitted || next.Emitted
+		w.open = slices.Delete(w.open, i+1, i+2)
 	}
-	clear(w.open[len(kept):])
-	w.open = kept
-	if session == nil {
-		i, _ := slices.BinarySearchFunc(w.open, end, func(each *Window[S], end int64) int { return cmp.Compare(each.End, end) })
-		session = w.insert(i, start, end)
-	}
-	w.added = append(w.added, session)
+	w.added = append(w.added, s)
 }
 
-// floor returns the greatest multiple of every that is not above at.
+// later returns at + d, or the last time that there is.
+func later(at int64, d time.Duration) int64 {
+	if at > math.MaxInt64-int64(d) {
+		return math.MaxInt64
+	}
+	return at + int64(d)
+}
+
+// floor returns the greatest multiple of every that is not above at, or the first time that there is.
 func floor(at, every int64) int64 {
 	over := at % every
 	if over < 0 {
 		over += every
+	}
+	if at < math.MinInt64+over {
+		return math.MinInt64
 	}
 	return at - over
 }

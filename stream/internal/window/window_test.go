@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ func drive(c Config, lateness time.Duration, times ...int64) string {
 	w := Windows[[]int64]{Config: c, Merge: func(into, from *[]int64) { *into = append(*into, *from...) }}
 	var said []string
 	pop := func(each *Window[[]int64]) {
-		said = append(said, fmt.Sprintf("%d-%d %v", each.Start, each.End, each.State))
+		said = append(said, fmt.Sprintf("%d-%d %v", each.Start, each.End, each.Acc))
 	}
 	newest := int64(-1 << 62)
 	for _, at := range times {
@@ -24,7 +25,7 @@ func drive(c Config, lateness time.Duration, times ...int64) string {
 			said = append(said, fmt.Sprintf("late %d", at))
 		}
 		for _, each := range hit {
-			each.State = append(each.State, at)
+			each.Acc = append(each.Acc, at)
 		}
 		newest = max(newest, at)
 		for each := w.Pop(newest - int64(lateness)); each != nil; each = w.Pop(newest - int64(lateness)) {
@@ -105,15 +106,15 @@ func check(t *testing.T, seed uint64, c Config, times []int64, want map[string]b
 	newest, lastEnd := int64(-1<<62), int64(-1<<62)
 	got := map[string]bool{}
 	pop := func(each *Window[[]int64]) {
-		if each.End < lastEnd || each.Count != len(each.State) {
-			t.Errorf("seed %d, %+v: the window %d-%d with %d of %d values follows one that ends at %d", seed, c, each.Start, each.End, len(each.State), each.Count, lastEnd)
+		if each.End < lastEnd || each.Count != len(each.Acc) {
+			t.Errorf("seed %d, %+v: the window %d-%d with %d of %d values follows one that ends at %d", seed, c, each.Start, each.End, len(each.Acc), each.Count, lastEnd)
 		}
 		lastEnd = each.End
-		got[fmt.Sprintf("%d-%d %v", each.Start, each.End, slices.Sorted(slices.Values(each.State)))] = true
+		got[fmt.Sprintf("%d-%d %v", each.Start, each.End, slices.Sorted(slices.Values(each.Acc)))] = true
 	}
 	for _, at := range times {
 		for _, each := range w.Add(at) {
-			each.State = append(each.State, at)
+			each.Acc = append(each.Acc, at)
 		}
 		newest = max(newest, at)
 		if due := w.Due(); due != Never && w.Len() == 0 {
@@ -146,7 +147,69 @@ func TestMaxOpen(t *testing.T) {
 			refused++
 		}
 	}
-	if w.Len() != maxOpen || refused != 10_000-maxOpen {
+	if w.Len() != defaultMaxOpen || refused != 10_000-defaultMaxOpen {
 		t.Errorf("%d windows are open, and %d values are in none", w.Len(), refused)
+	}
+}
+
+// TestLate: a window that has ended takes late values until Late has passed, and is popped once.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	var refused []string
+	w := Windows[int]{
+		Config:  Config{Time: 10, Late: 5, MaxOpen: 2},
+		New:     func() int { return 100 },
+		Refused: func(start int64, late bool) { refused = append(refused, fmt.Sprint(start, late)) },
+	}
+	state := func(watermark int64) string {
+		text := ""
+		for each := w.Pop(watermark); each != nil; each = w.Pop(watermark) {
+			text += fmt.Sprintf("%d:%d ", each.Start, each.Count)
+		}
+		return fmt.Sprintf("%sdue %d, %d open", text, w.Due(), w.Len())
+	}
+	w.Add(3)
+	for _, step := range []struct {
+		watermark int64
+		want      string
+		at        int64 // added then
+		emitted   bool
+		count     int
+	}{
+		{9, "due 10, 1 open", 5, false, 2},
+		{12, "0:2 due 15, 1 open", 4, true, 3},
+		{14, "due 15, 1 open", 13, false, 1},
+		{14, "due 15, 2 open", 25, false, 0}, // a third window
+		{15, "due 20, 1 open", 8, false, 0},  // late
+		{20, "10:1 due 25, 1 open", 12, true, 2},
+	} {
+		if got := state(step.watermark); got != step.want {
+			t.Errorf("at %d: got %s, want %s", step.watermark, got, step.want)
+		}
+		hit := w.Add(step.at)
+		if len(hit) == 0 != (step.count == 0) || len(hit) == 1 && (hit[0].Emitted != step.emitted || hit[0].Count != step.count || hit[0].Acc != 100) {
+			t.Errorf("at %d: adding %d hits %d windows, want one with %d values", step.watermark, step.at, len(hit), step.count)
+		}
+	}
+	if want := []string{"20 false", "0 true"}; !slices.Equal(refused, want) {
+		t.Errorf("refused %q, want %q", refused, want)
+	}
+}
+
+// TestEndsOfTime: the first and the last times that there are belong to windows.
+func TestEndsOfTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []Config{{Time: 10}, {Time: 10, Every: 3}, {Session: 10}, {Time: 10, Count: 2}, {Count: 2}, {Time: math.MaxInt64}} {
+		for _, at := range []int64{math.MinInt64, math.MinInt64 + 4, math.MaxInt64 - 4} {
+			w := Windows[int]{Config: c}
+			for _, each := range w.Add(at) {
+				if each.Start > at || c.Time+c.Session > 0 && each.End <= at {
+					t.Errorf("%+v: %d is in the window from %d to %d", c, at, each.Start, each.End)
+				}
+			}
+			if w.Len() == 0 {
+				t.Errorf("%+v: %d is in no window", c, at)
+			}
+		}
 	}
 }
