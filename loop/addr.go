@@ -1,8 +1,11 @@
 package loop
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +29,25 @@ func ParseAddr(s string) (Addr, error) {
 		return Addr{}, fmt.Errorf("loop: address %q is neither IP:PORT nor unix:PATH: %w", s, err)
 	}
 	return Addr{TCP: tcp}, nil
+}
+
+// ResolveAddr returns the address of HOST:PORT. HOST may be a name: of its addresses it takes one of IPv4 first, as net.Listen does.
+func ResolveAddr(ctx context.Context, s string) (at Addr, err error) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return at, fmt.Errorf("loop: address %q: %w", s, err)
+	}
+	if host != "" {
+		if _, err := netip.ParseAddr(host); err != nil {
+			ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+			if err != nil {
+				return at, fmt.Errorf("loop: address %q: %w", s, err)
+			}
+			slices.SortStableFunc(ips, func(a, b netip.Addr) int { return a.Unmap().BitLen() - b.Unmap().BitLen() })
+			s = net.JoinHostPort(ips[0].Unmap().String(), port)
+		}
+	}
+	return ParseAddr(s)
 }
 
 // String returns a in the form that ParseAddr accepts.

@@ -34,6 +34,12 @@ func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err 
 	if strings.HasSuffix(scheme, "s") {
 		secure = &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: l.handshakeConfig}
 	}
+	if scheme == "mqtt" || scheme == "mqtts" {
+		if err := n.listenMQTT(l, addr, secure, validate, cfg); err != nil {
+			return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
+		}
+		return l, nil
+	}
 	limits := cfg.Limits
 	s, err := streamweb.Listen(streamweb.Config{
 		Broker: n.hop, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Origins: c.HTTP.Origins,
@@ -54,6 +60,9 @@ func (n *Node) drainEdges(ctx context.Context) error {
 		if l.cfg.Edge() {
 			errs = append(errs, l.served.Drain(ctx))
 		}
+	}
+	if n.mqtt != nil {
+		errs = append(errs, n.mqtt.Close())
 	}
 	return errors.Join(errs...)
 }

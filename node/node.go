@@ -17,6 +17,7 @@ import (
 	"example.com/ferry/proxy"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/mqtt"
 	"example.com/ferry/transport"
 )
 
@@ -34,6 +35,7 @@ type Node struct {
 	functions  *functions
 	deployed   *deployed
 	links      *links         // nil if there are no streams
+	mqtt       *mqtt.Server   // nil before there is an mqtt listener; guarded by applying
 	nodeID     string         // in the paths of forwarded messages
 	pool       *cpu.Pool      // nil if no function is heavy
 	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended

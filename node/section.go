@@ -33,7 +33,7 @@ type change struct {
 // programs see: when the admin server has its new configuration, everything it shows is in place.
 func (n *Node) sections() []section {
 	return []section{
-		fixed("data_dir"), fixed("cpu"), fixed("engine"),
+		fixed("data_dir"), fixed("cpu"), fixed("engine"), fixed("mqtt"),
 		{"log", n.prepareLog},
 		{"names", n.prepareNames},
 		{"deploy", n.prepareDeploy},

@@ -68,6 +68,7 @@ func (c *Config) check(with Program) invalid.Errors {
 	if c.Drain.Delay < 0 {
 		errs.add("drain.delay", "%v is negative: give 0s for no delay", c.Drain.Delay)
 	}
+	c.MQTT.check(&errs)
 	checkFilters("deploy.publish", c.Deploy.Publish, &errs)
 	checkFilters("deploy.subscribe", c.Deploy.Subscribe, &errs)
 	c.checkStreams(with.engines(), &errs)

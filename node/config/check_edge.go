@@ -12,6 +12,8 @@ import (
 var edges = []transport.Descriptor{
 	{Scheme: "http"},
 	{Scheme: "https", Encrypted: true},
+	{Scheme: "mqtt"},
+	{Scheme: "mqtts", Encrypted: true},
 }
 
 // Edge reports whether the clients of the listener speak another protocol than the native one.

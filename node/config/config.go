@@ -39,6 +39,9 @@ type Config struct {
 	// Drain is how the node ends: on SIGTERM, or on SIGINT.
 	Drain Drain `yaml:"drain,omitempty"`
 
+	// MQTT bounds what the node keeps of the clients of mqtt and mqtts listeners.
+	MQTT MQTT `yaml:"mqtt,omitempty"`
+
 	// Engine stores the streams.
 	Engine Engine `yaml:"engine,omitempty"`
 
@@ -71,14 +74,14 @@ type Config struct {
 type Listener struct {
 	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH,
 	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp. Clients of other protocols connect
-	// to http://HOST:PORT or https://HOST:PORT.
+	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT.
 	Address string `yaml:"address" schema:"required"`
 
 	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off
 	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
-	// CertFile is the PEM certificate of a quic, tls, wss, grpcs or https listener. Empty means the one the node makes in data_dir. New
+	// CertFile is the PEM certificate of a quic, tls, wss, grpcs, https or mqtts listener. Empty means the one the node makes in data_dir. New
 	// handshakes use a changed file within a few seconds, if it is valid together with key_file.
 	CertFile string `yaml:"cert_file,omitempty"`
 
@@ -93,10 +96,10 @@ type Listener struct {
 	// together. A client has 64KiB until it is identified. Zero means 8MiB.
 	ReceiveWindow Size `yaml:"receive_window,omitempty"`
 
-	// Insecure permits a tcp, ws, grpc, utp or http listener beyond this machine, where tokens and messages cross the network in the clear.
+	// Insecure permits a tcp, ws, grpc, utp, http or mqtt listener beyond this machine, where tokens and messages cross the network in the clear.
 	Insecure bool `yaml:"insecure,omitempty"`
 
-	// Anonymous is the name of the identity that clients without a credential have, on an http or https listener. The identity has
+	// Anonymous is the name of the identity that clients without a credential have, on an http, https, mqtt or mqtts listener. The identity has
 	// neither token nor common_name. Empty means that such clients are refused.
 	Anonymous string `yaml:"anonymous,omitempty"`
 
@@ -109,6 +112,27 @@ type HTTP struct {
 	// Origins are the web origins, such as https://app.example.com, whose pages may use the listener. "*" permits all of them, on an
 	// http listener. Empty means none but pages of this machine's own address.
 	Origins []string `yaml:"origins,omitempty"`
+}
+
+// MQTT bounds what the node keeps of the clients of mqtt and mqtts listeners, all of these together.
+type MQTT struct {
+	// Sessions bounds the sessions: those of connected clients, and those that wait for their clients.
+	Sessions int `yaml:"sessions,omitempty" schema:"min=1"`
+
+	// SessionExpiry is the longest time that a session waits for its client. A client may ask for less.
+	SessionExpiry time.Duration `yaml:"session_expiry,omitempty"`
+
+	// Retained bounds the number of retained messages.
+	Retained int `yaml:"retained,omitempty" schema:"min=1"`
+
+	// RetainedSize bounds the bytes of retained messages.
+	RetainedSize Size `yaml:"retained_size,omitempty"`
+
+	// Queue bounds the bytes of messages that are on their way to one client and that it has not acknowledged.
+	Queue Size `yaml:"queue,omitempty"`
+
+	// InFlight bounds the number of these messages, and of those of one client that wait to be stored. At most 65535.
+	InFlight int `yaml:"in_flight,omitempty" schema:"min=1"`
 }
 
 // Scheme returns the part of Address before ://.

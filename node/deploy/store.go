@@ -9,11 +9,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/ferry/internal/atomicfile"
 )
 
 // MaxVersions is how many versions of a function are kept.
@@ -204,11 +205,14 @@ func (s *Store) Add(spec Spec, module []byte, now time.Time) (Function, error) {
 		return f, fmt.Errorf("deploy: %w", err)
 	}
 	for _, each := range []string{filepath.Dir(s.dir), s.dir} {
-		if err := syncDir(each); err != nil {
-			return f, err
+		if err := atomicfile.SyncDir(each); err != nil {
+			return f, fmt.Errorf("deploy: %w", err)
 		}
 	}
-	return f, writeFile(s.file(spec.Name, number), module)
+	if err := atomicfile.Write(s.file(spec.Name, number), module); err != nil {
+		return f, fmt.Errorf("deploy: %w", err)
+	}
+	return f, nil
 }
 
 // Discard removes what Add has written.
@@ -230,10 +234,10 @@ func (s *Store) Commit(f Function) error {
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
-		err = writeFile(filepath.Join(s.dir, f.Name, manifest), text)
+		err = atomicfile.Write(filepath.Join(s.dir, f.Name, manifest), text)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("deploy: %w", err)
 	}
 	s.functions[f.Name] = &f
 	for _, v := range removed {
@@ -265,43 +269,11 @@ func (s *Store) Remove(name string) error {
 		return fmt.Errorf("deploy: %w", err)
 	}
 	delete(s.functions, name)
-	if err := syncDir(dir); err != nil {
-		return err
+	if err := atomicfile.SyncDir(dir); err != nil {
+		return fmt.Errorf("deploy: %w", err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("deploy: %w", err)
-	}
-	return nil
-}
-
-// writeFile replaces a file. When it returns, content and name are on the disk.
-func writeFile(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, ".new-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("deploy: %w", err)
-	}
-	_, err = temp.Write(content)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("deploy: write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
-	}
-	return syncDir(dir)
-}
-
-// syncDir syncs the names in a directory, where the system can.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("deploy: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("deploy: sync %s: %w", dir, err)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ const (
 	TLVTagName      TLV = 8  // PUB with tag number ByName: the tag, text
 	TLVID           TLV = 9  // bytes, at most MaxID: idempotency key. The stream stores one message of those with the same key
 	TLVDeadLetter   TLV = 10 // where a dead letter comes from: DeadLetter
+	TLVMQTT         TLV = 11 // PUB: what MQTT says of the message: flags u8, the publisher u64 if flag 8 is set, properties of MQTT 5
 	TLVMetadata     TLV = 16 // CALL: metadata; REPLY, DATA: header. A length u8, the name, the value
 	TLVTrailer      TLV = 17 // REPLY: as TLVMetadata
 	TLVMessage      TLV = 18 // REPLY: text that explains the code

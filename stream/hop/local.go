@@ -171,6 +171,16 @@ func (b *Broker) Stores(filter string) bool {
 	return false
 }
 
+// AtLeastOnce returns the stream that stores all tags of a filter at least once. ok is false if there is none: a durable needs one.
+func (b *Broker) AtLeastOnce(filter string) (stream string, ok bool) {
+	for _, st := range b.streams.Load().list {
+		if st.covers(filter) && st.config().AtLeastOnce {
+			return st.name(), true
+		}
+	}
+	return "", false
+}
+
 // ID returns the source of the messages that the client publishes.
 func (c *Local) ID() ferry.SourceID { return c.session.id }
 

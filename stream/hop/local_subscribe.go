@@ -72,6 +72,9 @@ func (c *Local) Subscribe(cfg LocalSubConfig) (*LocalSub, error) {
 // Config returns what the subscription was made with.
 func (l *LocalSub) Config() LocalSubConfig { return l.cfg }
 
+// User returns LocalSubConfig.User.
+func (l *LocalSub) User() any { return l.cfg.User }
+
 // Close ends the subscription. tried says whether the client may have handled messages of a durable that it has neither acked nor
 // refused: these count as delivered.
 func (l *LocalSub) Close(tried bool) { l.client.session.unsubscribe(l.id, tried) }

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/mediatype"
 	"example.com/ferry/protocol/http1"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/hop"
@@ -50,8 +50,8 @@ func (r *request) beginPublish(token, name []byte) {
 		r.fail(413, "too_large", fmt.Sprintf("a message of %d bytes: at most %d are accepted", r.head.Length, s.cfg.MaxMessage))
 		return
 	}
-	media := mediaType(r.fields.contentType)
-	t, known := contentTypes[media]
+	media := mediatype.Base(string(r.fields.contentType))
+	t, known := payloadType(media)
 	r.lines = ndjson[media]
 	if !known && !r.lines {
 		r.fail(415, "media_type", "the media type is not known: send application/json, application/cbor, application/x-ndjson, ... (docs/http.md)")
@@ -95,15 +95,7 @@ func (r *request) beginPublish(token, name []byte) {
 	r.state = readingBody
 }
 
-func (r *request) isBatch() bool { return ndjson[mediaType(r.fields.contentType)] }
-
-// mediaType returns the media type of a Content-Type field without parameters.
-func mediaType(field []byte) string {
-	if i := bytes.IndexByte(field, ';'); i >= 0 {
-		field = field[:i]
-	}
-	return strings.ToLower(string(bytes.TrimSpace(field)))
-}
+func (r *request) isBatch() bool { return ndjson[mediatype.Base(string(r.fields.contentType))] }
 
 // takeEntries makes the extension of the messages.
 func (r *request) takeEntries() error {

@@ -6,6 +6,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/mediatype"
 	"example.com/ferry/loop"
 	"example.com/ferry/protocol/native"
 
@@ -254,13 +255,12 @@ func (k *carry) release() {
 	}
 }
 
-// contentTypes are the types of payloads by media type. Without one, and with that of forms, which curl sends, a payload is JSON.
-var contentTypes = map[string]ferry.Type{
-	"": ferry.JSON, "application/json": ferry.JSON, "application/x-www-form-urlencoded": ferry.JSON,
-	"application/cbor": ferry.CBOR, "application/msgpack": ferry.MsgPack, "application/vnd.msgpack": ferry.MsgPack,
-	"application/x-msgpack": ferry.MsgPack, "application/protobuf": ferry.Protobuf, "application/x-protobuf": ferry.Protobuf,
-	"application/bson": ferry.BSON, "application/vnd.ferry.y3": ferry.Y3, "application/vnd.ferry.y3n": ferry.Y3N,
-	"application/octet-stream": ferry.Raw, "text/plain": ferry.Raw,
+// payloadType returns the type of payloads of a media type. Without one, and with that of forms, which curl sends, a payload is JSON.
+func payloadType(media string) (t ferry.Type, known bool) {
+	if media == "" || media == "application/x-www-form-urlencoded" {
+		return ferry.JSON, true
+	}
+	return mediatype.Type(media)
 }
 
 // ndjson are the media types of a batch of messages, one a line.

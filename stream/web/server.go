@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"net/netip"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -34,9 +32,9 @@ func Listen(cfg Config) (*Server, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	at, err := resolve(cfg.Address)
+	at, err := loop.ResolveAddr(context.Background(), cfg.Address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("web: %w", err)
 	}
 	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: 256 << 10})
 	if err != nil {
@@ -60,25 +58,6 @@ func Listen(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("web: listen on %s: %w", cfg.Address, err)
 	}
 	return s, nil
-}
-
-// resolve returns the address of HOST:PORT.
-func resolve(address string) (at loop.Addr, err error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return at, fmt.Errorf("web: address %q: %w", address, err)
-	}
-	if host != "" {
-		if _, err := netip.ParseAddr(host); err != nil {
-			ips, err := net.DefaultResolver.LookupNetIP(context.Background(), "ip", host)
-			if err != nil {
-				return at, fmt.Errorf("web: address %q: %w", address, err)
-			}
-			slices.SortStableFunc(ips, func(a, b netip.Addr) int { return a.Unmap().BitLen() - b.Unmap().BitLen() }) // as net.Listen: IPv4 first
-			address = net.JoinHostPort(ips[0].Unmap().String(), port)
-		}
-	}
-	return loop.ParseAddr(address)
 }
 
 // Addr returns the address that was bound.

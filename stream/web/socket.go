@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/mediatype"
 	"example.com/ferry/loop"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/protocol/websocket"
@@ -79,7 +80,7 @@ func (k *socket) open(r *request, token []byte, name string, query url.Values) e
 	if !publishes && !subscribes {
 		return &native.Error{Code: native.CodeBadRequest, Reason: "mode: want subscribe, publish or both"}
 	}
-	if t, known := contentTypes[query.Get("type")]; known && query.Get("type") != "" {
+	if t, known := mediatype.Type(query.Get("type")); known {
 		k.binary = t
 	}
 	var cfg *hop.LocalSubConfig

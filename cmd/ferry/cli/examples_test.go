@@ -9,6 +9,7 @@ import (
 	"image"
 	"image/png"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	wire "example.com/ferry/protocol/mqtt"
 )
 
 // checkout is a directory with the examples at their paths in the repository, so that their commands run unchanged.
@@ -370,6 +373,77 @@ func TestExampleHTTP(t *testing.T) {
 		}
 	}
 	interrupt(t, node)
+}
+
+// TestExampleMQTT publishes by MQTT what a session has missed.
+func TestExampleMQTT(t *testing.T) {
+	c := newCheckout(t)
+	node := c.start(t, "run", "-c", "examples/edges/mqtt.yaml")
+	sub := mqttConnect(t, false)
+	sub.write(wire.AppendSubscribe(nil, wire.V311, &wire.SubscribePacket{ID: 1, Filters: wire.AppendFilter(nil, wire.Subscription{Filter: []byte("plant/#"), QoS: 1})}))
+	sub.read(wire.Suback)
+	sub.write(wire.AppendDisconnect(nil, wire.V311, wire.DisconnectPacket{}), nil)
+	pub := mqttConnect(t, true)
+	pub.write(wire.AppendPublish(nil, wire.V311, &wire.PublishPacket{QoS: 1, ID: 1, Topic: []byte("plant/1/temperature"), Payload: []byte(`{"value":31.5}`)}))
+	pub.read(wire.Puback)
+	sub = mqttConnect(t, false)
+	m, err := wire.ParsePublish(sub.read(wire.Publish))
+	if err != nil || string(m.Topic) != "plant/1/temperature" || string(m.Payload) != `{"value":31.5}` {
+		t.Errorf("got %s %q, %v", m.Topic, m.Payload, err)
+	}
+	interrupt(t, node)
+}
+
+// mqttClient is a connection to the node of examples/edges/mqtt.yaml.
+type mqttClient struct {
+	t    *testing.T
+	conn net.Conn
+	buf  []byte
+}
+
+func mqttConnect(t *testing.T, clean bool) *mqttClient {
+	t.Helper()
+	conn, err := net.Dial("tcp", "127.0.0.1:1883")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	c := &mqttClient{t: t, conn: conn}
+	c.write(wire.AppendConnect(nil, &wire.ConnectPacket{Version: wire.V311, CleanStart: clean, ClientID: fmt.Append(nil, "example-", clean)}))
+	c.read(wire.Connack)
+	return c
+}
+
+func (c *mqttClient) write(packet []byte, err error) {
+	c.t.Helper()
+	if err == nil {
+		_, err = c.conn.Write(packet)
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// read reads a packet, which must be of that kind.
+func (c *mqttClient) read(k wire.Kind) wire.Packet {
+	c.t.Helper()
+	for {
+		p, need, err := wire.Next(c.buf, wire.Limits{Version: wire.V311, FromServer: true})
+		if err != nil || need == 0 && p.Kind != k {
+			c.t.Fatalf("got %v, %v, want %v", p.Kind, err, k)
+		}
+		if need == 0 {
+			c.buf = c.buf[p.Size:]
+			return p
+		}
+		var b [4096]byte
+		n, err := c.conn.Read(b[:])
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.buf = append(c.buf, b[:n]...)
+	}
 }
 
 // TestExamplePipeline has three orders make one result, which the stream keeps.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,14 @@ ferry is running at {{.Addresses}}
 {{template "proxy" .}}
 {{- with .Admin}}dashboard: {{.}}
 {{end}}
-{{if .HTTP -}}
+{{if .MQTT -}}
+Two things to try, in another terminal:
+
+the messages of all tags, as they come:
+  mosquitto_sub {{.MQTT}} -v -t '#'
+publish one:
+  mosquitto_pub {{.MQTT}} -t {{with .SampleTag}}{{.}}{{else}}sensors/demo{{end}} -m '{"value":31}'
+{{else if .HTTP -}}
 Two things to try, in another terminal:
 
 the messages of all tags, as they come:
@@ -77,20 +85,20 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 		forwards = forwarding(cfg.Proxy, streams[at:])
 		streams = streams[:at]
 	}
-	native, web := nativeAddresses(cfg, streams)
+	native, web, mqtt := nativeAddresses(cfg, streams)
 	stored := ""
 	if len(cfg.Streams) > 0 && n.Admin() != "" {
 		stored = cfg.Streams[0].Tags[0]
 	}
 	err := welcomeText.Execute(&text, struct {
 		Streams                                 []string
-		HTTP                                    string
+		HTTP, MQTT                              string
 		Forwards                                []forward
 		Addresses, Admin, Request, Ferry, Flags string
 		Live                                    bool
 		Engine, Stored, SampleTag, AdminFlags   string
 	}{
-		streams, web, forwards,
+		streams, web, mqtt, forwards,
 		strings.Join(streams, " and "), n.Admin(), sampleRequest(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(native, cfg.DataDir),
 		cfg.Live.Sensors && cfg.Live.Functions,
 		n.Engine(), shellWord(stored), shellWord(sampleTag(stored)), adminClientFlags(n.Admin(), cfg.DataDir),
@@ -101,19 +109,29 @@ func welcome(e *env, cfg *config.Config, n *node.Node) error {
 	return e.print([]byte(text.String()))
 }
 
-// nativeAddresses returns the addresses that ferry's own clients connect to. If there are none, web is the address of an http listener.
-func nativeAddresses(cfg *config.Config, addresses []string) (native []string, web string) {
+// nativeAddresses returns the addresses that ferry's own clients connect to. If there are none, web is the address of an http listener,
+// or mqtt are the flags for that of an mqtt listener.
+func nativeAddresses(cfg *config.Config, addresses []string) (native []string, web, mqtt string) {
 	for i, address := range addresses {
-		if !cfg.Listeners[i].Edge() {
+		scheme, rest, _ := strings.Cut(nearby.Replace(address), "://")
+		switch {
+		case !cfg.Listeners[i].Edge():
 			native = append(native, address)
-		} else if web == "" {
+		case strings.HasPrefix(scheme, "http") && web == "":
 			web = nearby.Replace(address)
+		case strings.HasPrefix(scheme, "mqtt") && mqtt == "":
+			if host, port, err := net.SplitHostPort(rest); err == nil {
+				mqtt = "-h " + host + " -p " + port
+			}
 		}
 	}
-	if len(native) > 0 {
-		web = ""
+	switch {
+	case len(native) > 0:
+		web, mqtt = "", ""
+	case web != "":
+		mqtt = ""
 	}
-	return native, web
+	return native, web, mqtt
 }
 
 // invocation returns how the user called this program. For the temporary binary of go run it is the go run command.

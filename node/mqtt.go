@@ -1,0 +1,79 @@
+package node
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"example.com/ferry/node/admin"
+	"example.com/ferry/node/config"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/mqtt"
+)
+
+// mqttDir is the directory of sessions and retained messages, below the data directory.
+const mqttDir = "mqtt"
+
+// listenMQTT binds an mqtt or mqtts listener. All of them have the sessions and the retained messages in common.
+func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate hop.Validation, cfg *config.Config) error {
+	if n.mqtt == nil {
+		c := mqtt.Config{
+			Broker: n.hop, Dir: filepath.Join(cfg.DataDir, mqttDir), Node: n.nodeID, MaxSessions: cfg.MQTT.Sessions,
+			MaxExpiry: cfg.MQTT.SessionExpiry, MaxRetained: cfg.MQTT.Retained, RetainedBytes: int(cfg.MQTT.RetainedSize),
+			Queue: int(cfg.MQTT.Queue), MaxInFlight: cfg.MQTT.InFlight, Log: n.log,
+		}
+		if n.streams != nil {
+			c.Cursors = sessionCursors{n.streams}
+		}
+		var err error
+		if n.mqtt, err = mqtt.New(c); err != nil {
+			return err
+		}
+	}
+	limits := cfg.Limits
+	s, err := n.mqtt.Listen(mqtt.ListenerConfig{
+		Address: addr, TLS: secure, Validate: validate, Anonymous: l.cfg.Anonymous, MaxPacket: int(limits.MaxFrame) - maxEntries,
+		MaxConnections: limits.MaxConnections, ConnectTimeout: limits.HandshakeTimeout, WriteTimeout: limits.WriteTimeout,
+	})
+	if err != nil {
+		return err
+	}
+	l.bound, l.served = s, s
+	return nil
+}
+
+// maxEntries is by how much a frame may be longer than the packet of its message, in bytes.
+const maxEntries = 1 << 10
+
+// sessionCursors removes the durables of MQTT sessions.
+type sessionCursors struct{ streams *storedStreams }
+
+var _ mqtt.Cursors = sessionCursors{}
+
+// List returns the durables of all streams whose names begin with prefix.
+func (c sessionCursors) List(ctx context.Context, prefix string) ([]mqtt.Cursor, error) {
+	var list []mqtt.Cursor
+	for _, s := range c.streams.all() {
+		all, err := s.stream.Cursors(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, each := range all {
+			if strings.HasPrefix(each.Name, prefix) {
+				list = append(list, mqtt.Cursor{Stream: s.config.Name, Name: each.Name})
+			}
+		}
+	}
+	return list, nil
+}
+
+// Delete removes a durable. One of a stream that is no longer configured is gone for this node.
+func (c sessionCursors) Delete(ctx context.Context, cursor mqtt.Cursor) error {
+	err := c.streams.DeleteDurable(ctx, cursor.Stream, cursor.Name)
+	if errors.Is(err, admin.ErrNoDurable) || errors.Is(err, admin.ErrNoStream) {
+		return nil
+	}
+	return err
+}

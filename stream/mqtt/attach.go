@@ -1,0 +1,240 @@
+package mqtt
+
+import (
+	"strings"
+	"time"
+
+	wire "example.com/ferry/protocol/mqtt"
+	"example.com/ferry/stream/hop"
+)
+
+// begin serves the session, which is the connection's from now on: CONNACK, what the client has not acknowledged on its last
+// connection, and then what has gathered since.
+func (c *conn) begin(s *session, present bool) {
+	c.session = s
+	s.expiry = c.expiry
+	if s.local == nil {
+		s.local = c.local
+	}
+	c.conn.Write(c.connack(present))
+	s.mu.Lock()
+	s.conn, s.peer, s.woken, s.credit, s.failure, s.lifetime = c, c.peer, false, false, nil, s.expiry
+	s.resend()
+	s.mu.Unlock()
+	c.peer = peerLimits{}
+	c.ls.server.counters.connected.Add(1)
+	c.attached = c.ls.loop.Now()
+	c.conn.SetTimer(progressTimer, progressInterval)
+	if c.silence > 0 {
+		c.conn.SetTimer(silenceTimer, c.silence)
+	}
+	c.local.session.Store(s)
+	if e := c.local.ending.Load(); e != nil { // it could not be told before
+		c.fail(e.why)
+		return
+	}
+	c.subscribeAgain()
+	c.attend()
+	c.resumeReading()
+}
+
+// connack returns the CONNACK. MQTT 5.0, section 3.2.2.3.
+func (c *conn) connack(present bool) []byte {
+	v := wire.ConnackPacket{SessionPresent: present}
+	if c.version == wire.V5 {
+		cfg := &c.ls.server.cfg
+		var ps wire.Properties
+		ps = wire.AppendUint(ps, wire.SessionExpiryInterval, uint32(c.expiry/time.Second))
+		ps = wire.AppendUint(ps, wire.ReceiveMaximum, uint32(cfg.MaxInFlight))
+		ps = wire.AppendUint(ps, wire.MaximumPacketSize, uint32(c.ls.listener.cfg.MaxPacket))
+		ps = wire.AppendUint(ps, wire.TopicAliasMaximum, maxAliases)
+		if c.assigned {
+			ps = wire.AppendText(ps, wire.AssignedClientIdentifier, c.clientID)
+		}
+		v.Properties = ps
+	}
+	return wire.AppendConnack(nil, c.version, &v)
+}
+
+// setExpiry changes how long the session outlives its connection.
+func (s *session) setExpiry(d time.Duration) {
+	s.expiry = d
+	s.mu.Lock()
+	s.lifetime = d
+	s.mu.Unlock()
+}
+
+// subscribeAgain makes the subscriptions of the session that the broker does not have: the client was away, or the node has started
+// again. Those that the identity may no longer make are removed.
+func (c *conn) subscribeAgain() {
+	s := c.session
+	var missing []*sub
+	for _, x := range s.subs {
+		if x.hop == nil {
+			missing = append(missing, x)
+		}
+	}
+	for _, x := range missing {
+		s.mu.Lock()
+		x.ready, x.opened, x.failure = true, false, nil
+		s.mu.Unlock()
+		if err := c.subscribeHop(x); err != nil {
+			c.ls.server.cfg.Log.Info("mqtt: a subscription of a session is refused now", "client", s.clientID, "identity", s.identity, "filter", x.filter, "err", err)
+			s.mu.Lock()
+			s.removeSub(x)
+			s.mu.Unlock()
+			c.ls.server.removeDurable(x.durable)
+		}
+	}
+}
+
+// subscribeHop subscribes at the broker. The error is a *native.Error.
+func (c *conn) subscribeHop(x *sub) error {
+	cfg := hop.LocalSubConfig{Filter: x.tags, Policy: subscriptionPolicy, User: x}
+	if x.group != "" {
+		cfg.Group = strings.TrimPrefix(x.filter, wire.SharePrefix)
+	}
+	if x.durable.Name != "" {
+		cfg.Durable, cfg.Start = x.durable.Name, durableStart
+	}
+	var err error
+	x.hop, err = c.session.local.Subscribe(cfg)
+	return err
+}
+
+// leave ends the use of the session, once. The caller closes the connection, unless it is closed.
+func (c *conn) leave() {
+	if c.left {
+		return
+	}
+	c.left = true
+	v := c.ls.server
+	s := c.session
+	if s == nil {
+		v.cancel(c)
+		c.local.Close()
+		return
+	}
+	v.counters.connected.Add(-1)
+	c.conn.StopTimer(progressTimer)
+	s.mu.Lock()
+	s.conn = nil
+	if s.out != nil {
+		s.out.Release()
+		s.out = nil
+	}
+	s.pending.orphan()
+	settled := s.settled
+	s.settled, s.retained, s.peer = nil, nil, peerLimits{}
+	for i := range s.flights.span {
+		s.flights.at(i).sent = false
+	}
+	if !s.persists() {
+		s.flights.drop(func(*flight) bool { return true })
+	}
+	dropped := s.dropped
+	s.dropped = 0
+	s.mu.Unlock()
+	v.counters.dropped.Add(dropped)
+	ack(settled)
+	w := c.will
+	c.will = nil
+	if w != nil && (w.delay == 0 || s.expiry == 0) {
+		c.publishWill(w)
+		w = nil
+	}
+	if w != nil {
+		w.due = time.Now().Add(min(w.delay, s.expiry))
+	}
+	c.suspend(w != nil)
+	v.detach(c, w)
+}
+
+// suspend ends what the session does not need at the broker while its client is away: durables keep their place in the stream, and
+// shared subscriptions are for others. willed says that a will needs the client of the broker.
+func (c *conn) suspend(willed bool) {
+	s := c.session
+	needed := willed
+	for _, x := range s.subs {
+		if s.expiry == 0 {
+			break // all end with the client of the broker
+		}
+		switch {
+		case x.hop == nil:
+		case x.keeps() && x.durable.Name == "":
+			needed = true
+		default:
+			x.hop.Close(false)
+			x.hop = nil
+		}
+	}
+	for _, t := range c.topics {
+		t.close()
+	}
+	if c.local != s.local {
+		c.local.Close()
+	}
+	v := c.ls.server
+	v.mu.Lock()
+	c.local.conn = nil
+	k := s.local
+	close := !needed || s.expiry == 0 || k == nil || k.ending.Load() != nil
+	if close {
+		s.local = nil
+	}
+	v.mu.Unlock()
+	if close {
+		if k != nil {
+			k.Close()
+		}
+		s.forgetSubscriptions()
+	}
+}
+
+// takenOver ends a connection whose client has connected again.
+func (c *conn) takenOver() {
+	switch {
+	case c.left:
+	case c.session == nil:
+		c.refuse(refusal(wire.ServerBusy, "the client has connected again"))
+	default:
+		c.fail(&wire.Error{Code: wire.SessionTakenOver, Close: true, Reason: "the client has connected again"})
+	}
+}
+
+// progressInterval is the time between two calls of conn.progress.
+const progressInterval = 5 * time.Second
+
+// resendTime is how long after CONNACK a durable may take to deliver again what the client has not acknowledged. What it does not is
+// no longer there: the stream has begun again, or the message was acked before the process ended.
+const resendTime = 30 * time.Second
+
+// progress looks after a connection from time to time. Durables must not take a slow client for one that is gone: what was sent stays
+// on its way until the client has acknowledged it.
+func (c *conn) progress() {
+	now, unsent := c.ls.loop.Now(), c.conn.Unsent()
+	if unsent == 0 || unsent != c.unsent {
+		c.unsent, c.progressed = unsent, now
+	}
+	if now-c.progressed > c.ls.listener.cfg.WriteTimeout {
+		c.conn.Abort(errStalled)
+		return
+	}
+	s := c.session
+	next := progressInterval
+	for _, x := range s.subs {
+		if x.durable.Name != "" && x.hop != nil {
+			x.hop.Progress()
+			if wait := x.hop.AckWait() / 3; wait > 0 {
+				next = min(next, max(wait, 10*time.Millisecond))
+			}
+		}
+	}
+	if now-c.attached > resendTime {
+		s.mu.Lock()
+		s.flights.drop(func(f *flight) bool { return !f.sent })
+		s.mu.Unlock()
+		c.resume()
+	}
+	c.conn.SetTimer(progressTimer, next)
+}

@@ -1,0 +1,292 @@
+package mqtt
+
+import (
+	"time"
+
+	"example.com/ferry/internal/bufpool"
+	wire "example.com/ferry/protocol/mqtt"
+	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/mqtt/internal/message"
+)
+
+// Deliver appends PUBLISH packets for the client. What it does not take stays in the delivery queue of the broker, or in the stream.
+// While the client is away, that is everything with a QoS above 0.
+func (k *local) Deliver(hs *hop.LocalSub, run *hop.Run) (taken int) {
+	s, x := k.session.Load(), subOf(hs)
+	if s == nil || x == nil {
+		return run.Len()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var m hop.Message
+	for run.Next(&m) {
+		if !s.take(x, &m) {
+			s.paused = true
+			return taken
+		}
+		taken++
+	}
+	return taken
+}
+
+// take sends a message of the broker to the client, or drops it. It returns false if that has to wait. The caller holds the lock.
+func (s *session) take(x *sub, m *hop.Message) bool {
+	e := message.EntryOf(m.Extension)
+	qos := x.qosOf(&e)
+	switch {
+	case s.conn == nil && qos > 0, s.conn != nil && !x.ready, len(s.retained) > 0:
+		return false
+	case m.Sequence > 0 && s.repeat(x, m):
+		return true
+	case s.conn == nil, x.noLocal && e.Publisher == s.number, hidden(x.tags, m.Tag):
+		s.done(x, m.Sequence)
+		return true
+	}
+	properties, expired := remaining(e.Properties, m.Time)
+	if expired {
+		s.done(x, m.Sequence)
+		s.dropped++
+		return true
+	}
+	p := wire.PublishPacket{QoS: qos, Retain: x.retainAsPublished && e.Retain, Properties: properties, Payload: m.Payload}
+	return s.send(x, m.Tag, &p, m.Sequence)
+}
+
+// qosOf returns the QoS with which a message is delivered: MQTT 5.0, section 3.8.4. A message that did not come by MQTT has the QoS of
+// the subscription if a stream stores it at least once, and else 0.
+func (x *sub) qosOf(e *message.Entry) byte {
+	switch {
+	case e.Known:
+		return min(e.QoS, x.qos)
+	case x.stored:
+		return x.qos
+	}
+	return 0
+}
+
+// hidden reports whether the filter does not match the tag although the broker says so: MQTT 5.0, section 4.7.2.
+func hidden(filter, tag string) bool {
+	return tag[0] == '$' && (filter[0] == '#' || filter[0] == '+')
+}
+
+// remaining returns the properties with what is left of the message's expiry interval: MQTT 5.0, section 3.3.2.3.3. published is in
+// Unix nanoseconds.
+func remaining(ps wire.Properties, published int64) (left wire.Properties, expired bool) {
+	if len(ps) == 0 {
+		return nil, false
+	}
+	interval, ok := ps.Uint(wire.MessageExpiryInterval)
+	if !ok {
+		return ps, false
+	}
+	passed := max(time.Now().UnixNano()-published, 0) / int64(time.Second)
+	if passed >= int64(interval) {
+		return nil, true
+	}
+	for p := range ps.All() {
+		if p.ID == wire.MessageExpiryInterval {
+			p.Uint -= uint32(passed)
+		}
+		left = appendProperty(left, p)
+	}
+	return left, false
+}
+
+func appendProperty(ps wire.Properties, p wire.Property) wire.Properties {
+	switch p.ID {
+	case wire.UserProperty:
+		return wire.AppendUser(ps, p.Name, p.Text)
+	case wire.PayloadFormatIndicator, wire.MessageExpiryInterval:
+		return wire.AppendUint(ps, p.ID, p.Uint)
+	}
+	return wire.AppendText(ps, p.ID, p.Text)
+}
+
+// done notes that a message needs no more of the client. sequence is 0 unless a durable has delivered it.
+func (s *session) done(x *sub, sequence uint64) {
+	if sequence > 0 {
+		s.settled = append(s.settled, delivered{sub: x, sequence: sequence})
+	}
+}
+
+// repeat handles a message that a durable delivers, if it was sent before: with the same packet identifier on another connection, not
+// again on the same one. MQTT 5.0, section 4.4.
+func (s *session) repeat(x *sub, m *hop.Message) bool {
+	if s.flights.live == 0 || s.conn == nil {
+		return false
+	}
+	f, id := s.flights.ofRecord(x, m.Sequence)
+	switch {
+	case f == nil:
+		return false
+	case f.state == awaitsPubcomp:
+		s.done(x, m.Sequence)
+	case !f.sent:
+		e := message.EntryOf(m.Extension)
+		properties, _ := remaining(e.Properties, m.Time)
+		p := wire.PublishPacket{
+			QoS: 1, Dup: true, ID: id, Retain: x.retainAsPublished && e.Retain, Properties: properties, Payload: m.Payload,
+		}
+		if f.state == awaitsPubrec {
+			p.QoS = 2
+		}
+		f.sent = true
+		s.append(x, m.Tag, &p)
+	}
+	return true
+}
+
+// send appends a PUBLISH for a message, with a packet identifier if its QoS needs one. It returns false if there is no room. The caller
+// holds the lock.
+func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint64) bool {
+	if s.out != nil && len(s.out.B) >= outgoingBytes {
+		return false
+	}
+	if p.QoS == 0 {
+		if s.append(x, tag, p) {
+			s.server.counters.sent[0].Add(1)
+		}
+		s.done(x, sequence)
+		return true
+	}
+	if s.flights.full(min(int(s.peer.receiveMax), s.server.cfg.MaxInFlight)) || s.flights.bytes >= s.server.cfg.Queue {
+		return false
+	}
+	if s.tooLarge(tag, p) {
+		s.done(x, sequence)
+		s.dropped++
+		return true
+	}
+	f, id := s.flights.add()
+	f.state, f.sent, f.sub, f.sequence, f.size = awaitsPuback, true, x, sequence, len(tag)+len(p.Payload)+len(p.Properties)+flightOverhead
+	if p.QoS == 2 {
+		f.state = awaitsPubrec
+	}
+	s.flights.bytes += f.size
+	p.ID = id
+	if sequence == 0 && s.persists() {
+		f.packet = s.copyOf(x, tag, p)
+	}
+	if s.persists() {
+		s.server.dirty.Store(true)
+	}
+	s.append(x, tag, p)
+	s.server.counters.sent[p.QoS].Add(1)
+	return true
+}
+
+// maxHeader is the most bytes of a fixed header: the codec makes room for so many.
+const maxHeader = 5
+
+// flightOverhead is what a flight takes beside its message, in bytes.
+const flightOverhead = 64
+
+// append appends a PUBLISH. It returns false if the packet is larger than the client accepts.
+func (s *session) append(x *sub, tag string, p *wire.PublishPacket) bool {
+	if s.tooLarge(tag, p) {
+		s.dropped++
+		return false
+	}
+	var buf [128]byte
+	p.Topic = append(buf[:0], tag...)
+	if s.peer.version == wire.V5 {
+		s.address(x, tag, p)
+	} else {
+		p.Properties = nil
+	}
+	out := s.room(wire.PublishSize(s.peer.version, p) + maxHeader)
+	out.B, _ = wire.AppendPublish(out.B, s.peer.version, p) // the topic is a tag: it is not too long
+	return true
+}
+
+// address adds the properties that are for this client: the Subscription Identifier and the Topic Alias.
+func (s *session) address(x *sub, tag string, p *wire.PublishPacket) {
+	if x.id == 0 && s.peer.aliasMax == 0 {
+		return
+	}
+	ps := append(make(wire.Properties, 0, len(p.Properties)+8), p.Properties...)
+	if x.id > 0 {
+		ps = wire.AppendUint(ps, wire.SubscriptionIdentifier, x.id)
+	}
+	if s.peer.aliasMax > 0 {
+		alias, known := s.peer.alias(tag)
+		if alias > 0 {
+			ps = wire.AppendUint(ps, wire.TopicAlias, uint32(alias))
+		}
+		if known {
+			p.Topic = nil
+		}
+	}
+	p.Properties = ps
+}
+
+// maxAliases bounds the topic aliases of one client in each direction.
+const maxAliases = 16
+
+// alias returns the topic alias of a tag, or 0. known says whether the client knows it.
+func (l *peerLimits) alias(tag string) (alias int, known bool) {
+	for i, t := range l.aliases {
+		if t == tag {
+			return i + 1, true
+		}
+	}
+	if len(l.aliases) < min(int(l.aliasMax), maxAliases) {
+		l.aliases = append(l.aliases, tag)
+		return len(l.aliases), false
+	}
+	return 0, false
+}
+
+// tooLarge reports whether the client does not accept a packet of that size: MQTT 5.0, section 3.1.2.11.4.
+func (s *session) tooLarge(tag string, p *wire.PublishPacket) bool {
+	if s.peer.maxPacket == 0 {
+		return false
+	}
+	const addressed = 1 + 4 + 3 // Subscription Identifier, Topic Alias
+	return wire.PublishSize(s.peer.version, p)+len(tag)+addressed > int(s.peer.maxPacket)
+}
+
+// copyOf returns a PUBLISH for the next connections of the session, in version 5 and without an alias.
+func (s *session) copyOf(x *sub, tag string, p *wire.PublishPacket) *bufpool.Buf {
+	again := *p
+	again.Topic, again.Dup = []byte(tag), true
+	if x.id > 0 {
+		again.Properties = wire.AppendUint(append(wire.Properties(nil), p.Properties...), wire.SubscriptionIdentifier, x.id)
+	}
+	b := bufpool.Get(wire.PublishSize(wire.V5, &again) + maxHeader)
+	b.B, _ = wire.AppendPublish(b.B, wire.V5, &again)
+	return b
+}
+
+// resend appends what the client has not acknowledged on its last connection, in order. The caller holds the lock.
+func (s *session) resend() {
+	for i := range s.flights.span {
+		f := s.flights.at(i)
+		switch {
+		case f.state == awaitsPubcomp:
+			out := s.room(maxAck)
+			out.B = wire.AppendAck(out.B, s.peer.version, wire.AckPacket{Kind: wire.Pubrel, ID: s.flights.id(i)})
+			f.sent = true
+		case f.state != settled && f.packet != nil:
+			s.resendPacket(f)
+		}
+	}
+}
+
+// resendPacket appends a PUBLISH as it was sent before.
+func (s *session) resendPacket(f *flight) {
+	packet, _, err := wire.Next(f.packet.B, wire.Limits{Version: wire.V5, FromServer: true})
+	if err != nil {
+		return // impossible: copyOf has made it
+	}
+	p, err := wire.ParsePublish(packet)
+	if err != nil {
+		return
+	}
+	if s.peer.version != wire.V5 {
+		p.Properties = nil
+	}
+	out := s.room(wire.PublishSize(s.peer.version, &p) + maxHeader)
+	out.B, _ = wire.AppendPublish(out.B, s.peer.version, &p)
+	f.sent = true
+}

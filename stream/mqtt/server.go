@@ -1,0 +1,350 @@
+package mqtt
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	wire "example.com/ferry/protocol/mqtt"
+)
+
+// Server has the sessions and the retained messages of all its Listeners. All methods may overlap.
+type Server struct {
+	cfg      Config
+	retained retainedStore
+	counters counters
+	dirty    atomic.Bool // sessions have changed since they were saved
+
+	mu       sync.Mutex
+	sessions map[string]*session // by sessionKey
+	removals []Cursor            // durables of sessions that have ended
+
+	stop  chan struct{}
+	ended chan struct{}
+}
+
+// counters count what the clients of all Listeners do.
+type counters struct {
+	connected       atomic.Int64
+	received        [3]atomic.Uint64 // messages of clients, by QoS
+	sent            [3]atomic.Uint64 // messages to clients, by QoS
+	refused         atomic.Uint64    // messages of clients that were refused
+	refusedConnects atomic.Uint64
+	dropped         atomic.Uint64 // messages for clients that were too large or expired; sessions add theirs when they end
+	wills           atomic.Uint64
+}
+
+// New returns a Server. It reads the sessions and retained messages of Config.Dir. The caller calls Close after its Listeners are drained.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.fill(); err != nil {
+		return nil, err
+	}
+	v := &Server{cfg: cfg, sessions: map[string]*session{}, stop: make(chan struct{}), ended: make(chan struct{})}
+	v.retained.maxCount, v.retained.maxBytes = cfg.MaxRetained, cfg.RetainedBytes
+	if err := v.load(); err != nil {
+		return nil, err
+	}
+	go v.maintain()
+	return v, nil
+}
+
+// Close saves the sessions and the retained messages, and ends the goroutine of the Server. Its Listeners are drained before.
+func (v *Server) Close() error {
+	close(v.stop)
+	<-v.ended
+	return v.save()
+}
+
+// sessionKey is the identity and the client identifier: clients of two identities are different ones, whatever they call themselves.
+// Neither contains U+0000.
+func sessionKey(identity, clientID string) string { return identity + "\x00" + clientID }
+
+// attach gives the session of a client to a connection: at once, or when the connection that has it has left. It is called on the loop
+// of c.
+func (v *Server) attach(c *conn) {
+	key := sessionKey(c.identity, c.clientID)
+	v.mu.Lock()
+	s := v.sessions[key]
+	if s != nil && s.owner != nil {
+		before := s.next
+		s.next = c
+		owner := s.owner
+		v.mu.Unlock()
+		owner.ls.notify(owner.takenOver)
+		if before != nil {
+			before.ls.notify(before.takenOver)
+		}
+		return
+	}
+	old := s
+	if s != nil && c.clean {
+		delete(v.sessions, key)
+		s.ended, s = true, nil
+	}
+	present := s != nil
+	if s == nil {
+		if len(v.sessions) >= v.cfg.MaxSessions {
+			v.mu.Unlock()
+			c.refuse(refusal(wire.QuotaExceeded, "the server has as many sessions as it may"))
+			if old != nil {
+				v.endSession(old)
+			}
+			return
+		}
+		s = &session{server: v, identity: c.identity, clientID: c.clientID, number: number()}
+		v.sessions[key] = s
+	}
+	s.owner, s.will = c, nil // a will that is delayed is not published: MQTT 5.0, section 3.1.3.2.2
+	if old == s {
+		old = nil
+	}
+	c.local.conn = nil
+	if s.local != nil {
+		c.local.conn = c
+	}
+	v.mu.Unlock()
+	if old != nil {
+		v.endSession(old)
+	}
+	c.begin(s, present)
+}
+
+func number() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // does not fail
+	return max(binary.LittleEndian.Uint64(b[:]), 1)
+}
+
+// detach takes the session back from a connection that has left. If the session outlives the connection, it waits for another one;
+// otherwise it ends. w is a will that is delayed, or nil. It is called on the loop of c.
+func (v *Server) detach(c *conn, w *will) {
+	s := c.session
+	persists := s.expiry > 0
+	v.mu.Lock()
+	next := s.next
+	s.owner, s.next = nil, nil
+	if persists {
+		s.expires = time.Now().Add(s.expiry)
+		s.will = w
+	} else {
+		delete(v.sessions, sessionKey(s.identity, s.clientID))
+		s.ended = true
+	}
+	v.mu.Unlock()
+	v.dirty.Store(true)
+	if !persists {
+		v.endSession(s)
+	}
+	if next != nil {
+		next.ls.notify(func() {
+			if !next.left {
+				v.attach(next)
+			}
+		})
+	}
+}
+
+// cancel notes that a connection that waits for a session has left.
+func (v *Server) cancel(c *conn) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if s := v.sessions[sessionKey(c.identity, c.clientID)]; s != nil && s.next == c {
+		s.next = nil
+	}
+}
+
+// forget notes that the broker has ended the client that a session keeps.
+func (v *Server) forget(s *session, k *local) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if s.local == k {
+		s.local = nil
+		s.forgetSubscriptions()
+	}
+}
+
+// endSession releases what a session has that is no longer in Server.sessions, and publishes its will.
+func (v *Server) endSession(s *session) {
+	v.mu.Lock()
+	k, w := s.local, s.will
+	s.local, s.will = nil, nil
+	for _, x := range s.subs {
+		if x.durable != (Cursor{}) {
+			v.removals = append(v.removals, x.durable)
+		}
+	}
+	v.mu.Unlock()
+	if k != nil {
+		if w != nil {
+			v.publishWill(k, w)
+		}
+		k.Close()
+	}
+	s.release()
+	v.dirty.Store(true)
+}
+
+// removeDurable makes the goroutine of the Server remove a durable.
+func (v *Server) removeDurable(c Cursor) {
+	if c == (Cursor{}) {
+		return
+	}
+	v.mu.Lock()
+	v.removals = append(v.removals, c)
+	v.mu.Unlock()
+}
+
+// maintainInterval is the time between two looks at what has to be done: sessions that expire, wills that are due, and what has to be
+// saved.
+const maintainInterval = time.Second
+
+// maintain is the goroutine of the Server.
+func (v *Server) maintain() {
+	defer close(v.ended)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-v.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	v.removeOrphans(ctx)
+	tick := time.NewTicker(maintainInterval)
+	defer tick.Stop()
+	saver := saver{server: v}
+	for {
+		select {
+		case <-v.stop:
+			return
+		case now := <-tick.C:
+			v.expire(now)
+			v.publishWills(now)
+			v.retained.removeExpired()
+			v.removeDurables(ctx)
+			saver.saveIfDue(now)
+		}
+	}
+}
+
+// expire ends the sessions whose time is over.
+func (v *Server) expire(now time.Time) {
+	var over []*session
+	v.mu.Lock()
+	for key, s := range v.sessions {
+		if s.owner == nil && now.After(s.expires) {
+			delete(v.sessions, key)
+			s.ended = true
+			over = append(over, s)
+		}
+	}
+	v.mu.Unlock()
+	for _, s := range over {
+		v.endSession(s)
+	}
+}
+
+// durablePrefix returns what the names of all durables of the node's sessions begin with. Nodes may share an engine.
+func (v *Server) durablePrefix() string {
+	sum := sha256.Sum256([]byte(v.cfg.Node))
+	return "mqtt-" + hex.EncodeToString(sum[:4]) + "-"
+}
+
+// removeTimeout bounds how long the engine may take to remove a durable.
+const removeTimeout = 10 * time.Second
+
+// removeOrphans removes durables that belong to no session: the process has ended before it could.
+func (v *Server) removeOrphans(ctx context.Context) {
+	if v.cfg.Cursors == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
+	defer cancel()
+	all, err := v.cfg.Cursors.List(ctx, v.durablePrefix())
+	if err != nil {
+		v.cfg.Log.Warn("mqtt: the durables of former sessions are not known", "err", err)
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	used := map[Cursor]bool{}
+	for _, s := range v.sessions {
+		s.mu.Lock()
+		for _, x := range s.subs {
+			used[x.durable] = true
+		}
+		s.mu.Unlock()
+	}
+	for _, c := range all {
+		if !used[c] {
+			v.removals = append(v.removals, c)
+		}
+	}
+}
+
+// removeDurables removes the durables of sessions that have ended. Those that cannot be removed now are tried again.
+func (v *Server) removeDurables(ctx context.Context) {
+	v.mu.Lock()
+	removals := v.removals
+	v.removals = nil
+	v.mu.Unlock()
+	if v.cfg.Cursors == nil {
+		return
+	}
+	var failed []Cursor
+	for i, c := range removals {
+		one, cancel := context.WithTimeout(ctx, removeTimeout)
+		err := v.cfg.Cursors.Delete(one, c)
+		cancel()
+		if err != nil {
+			v.cfg.Log.Debug("mqtt: a durable is not removed yet", "stream", c.Stream, "durable", c.Name, "err", err)
+			failed = append(failed, c)
+		}
+		if ctx.Err() != nil {
+			failed = append(failed, removals[i+1:]...)
+			break
+		}
+	}
+	if len(failed) > 0 {
+		v.mu.Lock()
+		v.removals = append(failed, v.removals...)
+		v.mu.Unlock()
+	}
+}
+
+// ServerStats is a copy of the counters of a Server.
+type ServerStats struct {
+	Connected       int       // clients
+	Sessions        int       // of connected clients and others
+	Retained        int       // retained messages
+	RetainedBytes   int       // of these
+	Received        [3]uint64 // messages of clients, by QoS
+	Sent            [3]uint64 // messages to clients, by QoS
+	Refused         uint64    // messages of clients that were refused
+	RefusedConnects uint64
+	Dropped         uint64 // messages for clients that were too large for them, or had expired
+	Wills           uint64 // that were published
+}
+
+// Stats returns the counters.
+func (v *Server) Stats() ServerStats {
+	k := &v.counters
+	t := ServerStats{
+		Connected: int(k.connected.Load()), Refused: k.refused.Load(), RefusedConnects: k.refusedConnects.Load(),
+		Dropped: k.dropped.Load(), Wills: k.wills.Load(),
+	}
+	for qos := range t.Received {
+		t.Received[qos], t.Sent[qos] = k.received[qos].Load(), k.sent[qos].Load()
+	}
+	t.Retained, t.RetainedBytes = v.retained.size()
+	v.mu.Lock()
+	t.Sessions = len(v.sessions)
+	v.mu.Unlock()
+	return t
+}
