@@ -15,6 +15,7 @@ import (
 
 type conformanceCmd struct {
 	Client conformanceClientCmd `cmd:"" help:"Prove a client, which a driver program wraps."`
+	Node   conformanceNodeCmd   `cmd:"" help:"Prove a running node."`
 	Driver conformanceDriverCmd `cmd:"" hidden:""`
 }
 

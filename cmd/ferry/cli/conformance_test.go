@@ -31,6 +31,16 @@ func TestConformanceFailure(t *testing.T) {
 	}
 }
 
+// TestConformanceNode runs some cases against a node, whose data directory has the token.
+func TestConformanceNode(t *testing.T) {
+	n := startNode(t)
+	got := ferryWith("", "conformance", "node", "--data-dir", n.dir, "--tags", "open", "--run", "^(handshake/token|publish/message|publish/forbidden)$", n.tcp)
+	want := "pass  handshake/token\npass  publish/message\nskip  publish/forbidden: no forbidden tag was given\n"
+	if got.status != 0 || got.stdout != want {
+		t.Errorf("status %d, %q, %q: want 0, %q", got.status, got.stdout, got.stderr, want)
+	}
+}
+
 // TestConformanceUsage checks errors of the command line.
 func TestConformanceUsage(t *testing.T) {
 	for _, args := range [][]string{
@@ -38,6 +48,7 @@ func TestConformanceUsage(t *testing.T) {
 		{"client", "--run", "(", "--", os.Args[0]},
 		{"client", "--timeout", "-1s", "--", os.Args[0]},
 		{"client", "--", "./no-such-driver"},
+		{"node", "quic://127.0.0.1:1"},
 	} {
 		if got := ferryWith("", append([]string{"conformance"}, args...)...); got.status != statusUsage || got.stdout != "" {
 			t.Errorf("%v: status %d, %q, %q: want 2 and no output", args, got.status, got.stdout, got.stderr)

@@ -56,10 +56,25 @@ type clientCase struct {
 	run func(*clientRun)
 }
 
+// nodeCase is a Case for nodes. Clients play run.
+type nodeCase struct {
+	Case
+	run func(*nodeRun)
+}
+
 // ClientCases returns the cases for clients, in the order in which they run.
 func ClientCases() []Case {
 	var list []Case
 	for _, c := range clientCases() {
+		list = append(list, c.Case)
+	}
+	return list
+}
+
+// NodeCases returns the cases for nodes, in the order in which they run.
+func NodeCases() []Case {
+	var list []Case
+	for _, c := range nodeCases() {
 		list = append(list, c.Case)
 	}
 	return list

@@ -7,3 +7,8 @@ func clientCases() []clientCase {
 	return slices.Concat(clientHandshake(), clientPublish(), clientCredit(), clientObserve(), clientConnection(), clientMalformed(),
 		clientStored(), clientDurable(), clientCall(), clientServe())
 }
+
+// nodeCases returns the cases for nodes.
+func nodeCases() []nodeCase {
+	return slices.Concat(nodeHandshake(), nodePublish(), nodeObserve(), nodeConnection(), nodeStored(), nodeCalls())
+}

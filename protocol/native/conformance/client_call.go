@@ -21,6 +21,14 @@ func clientCall() []clientCase {
 		return func(w *native.WelcomeFrame) { w.Limits = l }
 	}
 	return []clientCase{
+		{Case{"call/hello", "Calls through a node", "HELLO of a client that makes or serves calls has a stream window of 256 KiB or more."}, func(c *clientRun) {
+			n := c.connectVersion(native.CallVersion)
+			begin(c, Instruction{Call: 1, Method: say})
+			n.takeCall(say)
+			if window := n.hello.Limits.StreamWindow; window < leastStreamWindow {
+				c.fail(fmt.Sprintf("HELLO with a stream window of %d bytes or more", leastStreamWindow), "%d", window)
+			}
+		}},
 		{Case{"call/unary", "Calls", "METHOD names method and content type, CALL with flag 02 has the only request, and REPLY the response."}, func(c *clientRun) {
 			n := c.connectVersion(native.CallVersion)
 			begin(c, Instruction{Call: 1, Method: say})

@@ -245,7 +245,7 @@ func (n *node) callEcho(call uint32, method string, flags byte, timeout uint32, 
 }
 
 // takeReply waits for the REPLY to a call. If message is not nil, it is the response, which may have pieces in DATA.
-func (n *node) takeReply(call, code uint32, message []byte) native.ReplyFrame {
+func (n *peer) takeReply(call, code uint32, message []byte) native.ReplyFrame {
 	want := fmt.Sprintf("REPLY to call %d with code %d", call, code)
 	got := &messages{call: call}
 	for {

@@ -25,7 +25,8 @@ func TestDocs(t *testing.T) {
 		heading string
 		cases   []conformance.Case
 	}{
-		{"### Cases for clients\n\n", conformance.ClientCases()},
+		{"## Cases for clients\n\n", conformance.ClientCases()},
+		{"## Cases for nodes\n\n", conformance.NodeCases()},
 	} {
 		head, rest, ok := strings.Cut(got, table.heading)
 		if !ok {
@@ -64,11 +65,13 @@ func TestCases(t *testing.T) {
 			sections[strings.TrimSpace(title)] = true
 		}
 	}
-	names := map[string]bool{}
-	for _, c := range conformance.ClientCases() {
-		if names[c.Name] || c.Idea == "" || !sections[c.Section] {
-			t.Errorf("case %+v: want another name, an idea, and a section of docs/native.md", c)
+	for _, list := range [][]conformance.Case{conformance.ClientCases(), conformance.NodeCases()} {
+		names := map[string]bool{}
+		for _, c := range list {
+			if names[c.Name] || !strings.HasSuffix(c.Idea, ".") || !sections[c.Section] {
+				t.Errorf("case %+v: want another name, a sentence, and a section of docs/native.md", c)
+			}
+			names[c.Name] = true
 		}
-		names[c.Name] = true
 	}
 }

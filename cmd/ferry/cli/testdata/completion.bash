@@ -265,17 +265,30 @@ _ferry() {
 	conformance)
 		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 			case $word in
-			client) sub=$word; break ;;
+			client|node) sub=$word; break ;;
 			esac
 		done
 		case $sub in
-		'') flags='--help' words='client' ;;
+		'') flags='--help' words='client node' ;;
 		client)
 		flags='--help --quiet --run --timeout --output'
 		case $prev in
 		--run) flags= words='' ;;
 		--timeout) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		esac ;;
+		node)
+		flags='--help --quiet --run --timeout --output --ca --token-file --data-dir --tags --stored --forbidden'
+		case $prev in
+		--run) flags= words='' ;;
+		--timeout) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--ca) flags= words='' ;;
+		--token-file) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--tags) flags= words='' ;;
+		--stored) flags= words='' ;;
+		--forbidden) flags= words='' ;;
 		esac ;;
 		esac ;;
 	completion)

@@ -350,6 +350,7 @@ _ferry() {
 	conformance)
 		verbs=(
 			'client:Prove a client, which a driver program wraps.'
+			'node:Prove a running node.'
 		)
 		if (( CURRENT == 2 )); then
 			_describe verb verbs
@@ -366,6 +367,21 @@ _ferry() {
 			'--timeout=''[The longest time that a case may take. The default is 10s.]:TIME:_files' \
 			'(-o --output)'{-o,--output=}'[text or json (one line of JSON per case).]:FORMAT:(text json)' \
 			':command:_files'
+		;;
+		node)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'--run=''[Only the cases whose name matches this regular expression, such as ’^credit/’.]:PATTERN:_files' \
+			'--timeout=''[The longest time that a case may take. The default is 10s.]:TIME:_files' \
+			'(-o --output)'{-o,--output=}'[text or json (one line of JSON per case).]:FORMAT:(text json)' \
+			'--ca=''[The CA certificate to trust, for tls. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--token-file=''[The file with the token. The default is token in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--tags=''[The prefix of tags that the node does not store. The default is conformance.]:PREFIX:_files' \
+			'--stored=''[The prefix of tags that the node stores at least once, all in one stream. Without it, the cases about stored streams are skipped.]:PREFIX:_files' \
+			'--forbidden=''[A tag that the identity may neither publish on nor subscribe to. Without it, the cases about it are skipped.]:TAG:_files' \
+			':addr:_files'
 		;;
 		esac
 		;;

@@ -1,0 +1,43 @@
+package hop_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+
+	"example.com/ferry/format"
+	"example.com/ferry/format/json"
+	"example.com/ferry/protocol/native/conformance"
+	"example.com/ferry/stream/hop"
+)
+
+// TestConformance proves the broker: it runs all cases for nodes.
+func TestConformance(t *testing.T) {
+	known, err := hop.NewIdentities([]hop.Credential{{
+		Identity: hop.Identity{
+			Name: "kit", Publish: []string{"conformance/#", "orders/#"}, Subscribe: []string{"conformance/#", "orders/#"},
+			Call: []string{"conformance.*"}, Serve: []string{"conformance.*"},
+		},
+		TokenHash: hop.HashToken([]byte("t0k")),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := serve(t, hop.Config{
+		Identify: known.Identify, Node: "hub", Formats: []format.Format{json.Format{}},
+		Stored: []hop.Stored{openStream(t, newEngine(t), "orders", "orders/#")},
+	})
+	results := conformance.Node(t.Context(), conformance.NodeConfig{
+		Dial:  func(context.Context) (io.ReadWriteCloser, error) { return net.Dial("tcp", addr) },
+		Token: []byte("t0k"), Stored: "orders", Forbidden: "secret", Salt: "1",
+	})
+	if len(results) != len(conformance.NodeCases()) {
+		t.Errorf("%d of %d cases ran", len(results), len(conformance.NodeCases()))
+	}
+	for _, r := range results {
+		if r.Verdict != conformance.Pass {
+			t.Error(r)
+		}
+	}
+}
