@@ -62,14 +62,26 @@ func (c *Client) attachCalls(cn *conn) {
 // attach begins a session of calls on the connection.
 func (cn *conn) attach(at *peer.CallSession, calls peer.Calls) {
 	cn.peer.Gather()
+	cn.attaching.Lock()
 	s := calls.Connected(cn.peer, cn.welcome)
 	cn.mu.Lock()
 	*at = s
 	closing, why := cn.closing, cn.why
 	cn.mu.Unlock()
+	cn.attaching.Unlock()
 	if closing {
 		s.Closing(why)
 	}
+}
+
+// sessions returns the sessions of calls, for a frame that has arrived. It waits for a session that begins: a frame may respond to what
+// the session has sent already, and nothing else would end the call that the frame belongs to.
+func (cn *conn) sessions() (served, made peer.CallSession) {
+	cn.attaching.Lock()
+	defer cn.attaching.Unlock()
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	return cn.served, cn.made
 }
 
 // onClosing is called when the connection begins to close.
@@ -111,12 +123,11 @@ func (r *receiver) callFrame(f native.Frame) error {
 		r.methods[v.Number] = bytes.Clone(f)
 	}
 	made := f.Kind() == native.Reply || f.Kind() != native.Method && f.Kind() != native.Call && f.OddCall()
-	r.conn.mu.Lock()
-	s, own := r.conn.served, &r.served
+	s, next := r.conn.sessions()
+	own := &r.served
 	if made {
-		s, own = r.conn.made, &r.made
+		s, own = next, &r.made
 	}
-	r.conn.mu.Unlock()
 	if s == nil {
 		return nil
 	}

@@ -23,6 +23,8 @@ type conn struct {
 	window    int
 	heartbeat time.Duration
 
+	attaching sync.Mutex // held while a session of calls begins, before mu
+
 	mu       sync.Mutex
 	requests map[uint32]*Source // sources whose TAG has no RESULT yet, by ref
 	tags     map[uint32]*Source // sources whose tag is granted, by tag number
@@ -153,7 +155,7 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 		refused = &native.Error{Code: v.Code, Reason: v.Reason}
 	}
 	cn.mu.Lock()
-	src, sub, served := cn.requests[v.Ref], cn.subs[v.Ref], cn.served
+	src, sub := cn.requests[v.Ref], cn.subs[v.Ref]
 	if v.Kind == native.Tag && src != nil {
 		delete(cn.requests, v.Ref)
 		if refused == nil {
@@ -168,8 +170,10 @@ func (cn *conn) handleResult(v native.ResultFrame) {
 		src.resume(cn, v.Value, v.Stored)
 	case v.Kind == native.Sub && sub != nil:
 		sub.handleResult(v, refused)
-	case v.Kind == native.Offer && served != nil:
-		served.Result(v)
+	case v.Kind == native.Offer:
+		if served, _ := cn.sessions(); served != nil {
+			served.Result(v)
+		}
 	}
 }
 
