@@ -173,8 +173,10 @@ func TestRefused(t *testing.T) {
 	server, client := newAuthority(t).configs(t)
 	server.NextProtos = []string{"h2", "http/1.1"}
 	both(t, func(t *testing.T, cfg *loop.Config) {
+		patient := newRig(t, cfg, nil, server)
 		cfg.HandshakeTimeout = 100 * time.Millisecond
-		r := newRig(t, cfg, nil, server)
+		hasty := newRig(t, cfg, nil, server)
+		const tooLate = "not ready in time"
 		for _, row := range []struct {
 			name string
 			do   func(c net.Conn)
@@ -186,15 +188,15 @@ func TestRefused(t *testing.T) {
 					t.Errorf("a cleartext client got % x", got)
 				}
 			}, ErrNotTLS.Error()},
-			{"silent", func(c net.Conn) { _, _ = io.ReadAll(c) }, "not ready in time"},
+			{"silent", func(c net.Conn) { _, _ = io.ReadAll(c) }, tooLate},
 			{"half a ClientHello", func(c net.Conn) {
 				_, _ = c.Write(recordedHello(t, client)[:100])
 				_, _ = io.ReadAll(c)
-			}, "not ready in time"},
+			}, tooLate},
 			{"nothing after the ClientHello", func(c net.Conn) {
 				_, _ = c.Write(recordedHello(t, client))
 				_, _ = io.ReadAll(c)
-			}, "not ready in time"},
+			}, tooLate},
 			{"end in the ClientHello", func(c net.Conn) {
 				_, _ = c.Write(recordedHello(t, client)[:100])
 				_ = c.Close()
@@ -218,12 +220,16 @@ func TestRefused(t *testing.T) {
 			}, "remote error: tls: bad certificate"},
 			{"garbage", func(c net.Conn) { _, _ = c.Write([]byte{22, 3, 1, 0, 4, 9, 9, 9, 9}); _, _ = io.ReadAll(c) }, "tls: "},
 		} {
+			r := patient
+			if row.want == tooLate {
+				r = hasty
+			}
 			row.do(r.dial(t))
 			if err := r.wantClosed(t); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%s: Closed with %v, want %q", row.name, err, row.want)
 			}
 		}
-		if n := r.opened.Load(); n != 0 {
+		if n := patient.opened.Load() + hasty.opened.Load(); n != 0 {
 			t.Errorf("Opened was called %d times", n)
 		}
 	})

@@ -44,7 +44,7 @@ func TestWebSocket(t *testing.T) {
 		"plain": websocket.CompressionDisabled, "deflate": websocket.CompressionNoContextTakeover, "takeover": websocket.CompressionContextTakeover,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, hop.Config{}, web.Config{PingInterval: 200 * time.Millisecond})
+			r := newRig(t, hop.Config{}, web.Config{PingInterval: 500 * time.Millisecond})
 			c, ctx := r.dial("/v1/tags/a%2Fb?mode=both", mode)
 			long := `"` + strings.Repeat("long ", 10000) + `"`
 			for _, m := range []string{`{"n":1}`, long, "3"} {
