@@ -2,6 +2,7 @@
 #
 # T=30s         how long each fuzz target runs
 # Q=NAME...     questions of bench/; all if empty
+# VERSION=VER   what release makes; that of the commit if empty
 # BASE=COMMIT   what bench-compare and bench-history compare with
 # ROUNDS=N      how often bench-compare measures each row and case
 SHELL := bash
@@ -12,6 +13,7 @@ T      ?= 1m
 MIXED  ?= 1h
 Q      ?=
 BASE   ?=
+VERSION ?=
 ROUNDS ?= 7
 
 # What bench-compare measures if Q is empty: what each message and request passes.
@@ -23,7 +25,7 @@ PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/a
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
 QUESTIONS = $(if $(Q),$(Q),$(sort $(patsubst bench/%/,%,$(dir $(wildcard bench/*/main*.go)))))
 
-.PHONY: check run test test-cross proof attack lint fuzz bench bench-compare bench-history build build-cross deps gen help
+.PHONY: check run test test-cross proof attack lint fuzz bench bench-compare bench-history build build-cross deps gen release help
 
 check: build lint test ## build, lint and test: what a change has to pass (default)
 
@@ -80,8 +82,11 @@ build-cross: ## build ferry for each of PLATFORMS
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -o /dev/null ./cmd/ferry; \
 	done
 
-deps: ## install what lint and the larger test suites need: golangci-lint, SOFABolt's jars, gRPC for Python and, on Debian, chromium nftables iproute2 tmux qemu-user, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
+deps: ## install what lint, release and the larger test suites need: golangci-lint, nfpm, SOFABolt's jars, packages for Python and, on Debian, chromium nftables iproute2 tmux qemu-user rpm systemd, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
 	@scripts/deps.sh
+
+release: ## fill dist/ with binaries, packages, images, the Helm chart, an SBOM and checksums: make release VERSION=v1.2.3
+	@cd bench && go run ./cmd/release -version "$(VERSION)" -o ../dist
 
 gen: ## rewrite the generated files: deps.txt, configuration schema
 	go test -run '^TestDeps$$' . -update

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Installs what `make lint` and the larger test suites need: golangci-lint into bin/, Debian packages, h2spec, Java and Python libraries, AssemblyScript.
+# Installs what `make lint`, `make release` and the larger test suites need: golangci-lint and nfpm into bin/, Debian packages, h2spec, Java and Python
+# libraries, AssemblyScript.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 lint_version=2.15.0
 h2spec_version=2.2.1
+nfpm_version=2.45.0
 assemblyscript_version=0.28.20
 packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
@@ -13,6 +15,13 @@ if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; 
 else
 	echo "building golangci-lint $lint_version into bin/ (some minutes)"
 	GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
+fi
+
+if [[ "$(go version -m bin/nfpm 2>/dev/null || true)" == *"nfpm/v2	v$nfpm_version	"* ]]; then
+	echo "nfpm $nfpm_version is installed"
+else
+	echo "building nfpm $nfpm_version into bin/"
+	GOBIN="$PWD/bin" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@v$nfpm_version"
 fi
 
 # A JDK or Maven from another source than Debian is used as it is.
@@ -37,6 +46,8 @@ done <<-END
 	python3 python3
 	node nodejs
 	npm npm
+	rpm rpm
+	systemd-analyze systemd
 	rustc rustc
 	cargo cargo
 END
