@@ -259,9 +259,6 @@ func (n *Node) prepareForward(r *reload) (change, error) {
 
 // patch prepares the change of a link that stays.
 func (c *relink) patch(n *Node, l *link, next config.Forward, cfg *config.Config) error {
-	if l.cfg.Spool != next.Spool {
-		return needsRestart("spool")
-	}
 	if reflect.DeepEqual(l.cfg, next) && next.TokenFile == "" {
 		return nil
 	}

@@ -94,9 +94,6 @@ func (n *Node) functionOf(c config.Function, r *reload) (*function, error) {
 			return nil, err
 		}
 	}
-	if c.CPU == config.Heavy && n.pool == nil {
-		return nil, fmt.Errorf("%s.cpu: the first heavy function needs a restart: the node makes its pool, and prepares the process for it, when it starts", at)
-	}
 	f, err := n.newFunction(c, r.near)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)

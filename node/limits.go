@@ -11,12 +11,6 @@ func (n *Node) prepareLimits(r *reload) (change, error) {
 	if len(fields) == 0 {
 		return change{}, nil
 	}
-	if r.last.Limits.MaxFrame != r.next.Limits.MaxFrame {
-		return change{}, needsRestart("limits.max_frame")
-	}
-	if r.last.Limits.CallStreamWindow != r.next.Limits.CallStreamWindow {
-		return change{}, needsRestart("limits.call_stream_window")
-	}
 	c := change{what: strings.Join(fields, ", ")}
 	if n.hop == nil {
 		return c, nil

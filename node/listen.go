@@ -52,6 +52,7 @@ type server interface {
 	Serve(ctx context.Context) error
 	Drain(ctx context.Context) error
 	SetValidation(v hop.Validation)
+	SetAnonymous(identity string)
 	CloseCertified(valid func(*tls.ConnectionState) bool)
 }
 
@@ -244,9 +245,6 @@ type listenerPatch struct {
 
 // prepareListeners binds the new addresses, and reads the certificates of listeners that change.
 func (n *Node) prepareListeners(r *reload) (change, error) {
-	if (n.hop == nil) != (len(r.next.Listeners) == 0) {
-		return change{}, needsRestart("listeners")
-	}
 	c := &relisten{node: n}
 	byAddress := map[string]*listener{}
 	for _, l := range n.listeners {
@@ -296,12 +294,6 @@ func (c *relisten) patch(l *listener, next config.Listener, at string) (err erro
 	if reflect.DeepEqual(was, next) {
 		return nil
 	}
-	if was.Anonymous != next.Anonymous {
-		return needsRestart(at + ".anonymous")
-	}
-	if was.ReceiveWindow != next.ReceiveWindow {
-		return needsRestart(at + ".receive_window")
-	}
 	p := listenerPatch{listener: l, cfg: next}
 	if p.validate, err = hop.ParseValidation(string(next.Validate)); err != nil {
 		return fmt.Errorf("%s.validate: %w", at, err)
@@ -344,6 +336,9 @@ func (c *relisten) commit(r *reload) {
 		p.served.SetValidation(p.validate)
 		if s, ok := p.served.(*streamweb.Server); ok {
 			s.SetOrigins(p.cfg.HTTP.Origins)
+		}
+		if before.Anonymous != p.cfg.Anonymous {
+			p.served.SetAnonymous(p.cfg.Anonymous)
 		}
 		if p.tls != nil {
 			p.listener.tls.Swap(p.tls).Close()

@@ -162,7 +162,7 @@ func TestWatchSignals(t *testing.T) {
 		t.Error("a refused configuration made its data directory")
 	}
 	hang(strings.Replace(good, "loops: 1", "loops: 2", 1))
-	w.awaitLog("refused", "loops: changed from 1 to 2: that needs a restart", "section=proxy")
+	w.awaitLog("refused", "proxy.loops: this change needs a restart", "section=proxy")
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), "loops: 1", "lops: 1", 1))
 	w.awaitLog("refused", `node.yaml:2:3: proxy.lops: unknown field: did you mean \"loops\"?`)
 	hang(strings.Replace(strings.Replace(good, "cluster: web", "cluster: wep", 1), a, "nowhere", 1))

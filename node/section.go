@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,7 +18,7 @@ import (
 // is what a node would do that was started with this file.
 type section struct {
 	name    string
-	prepare func(*reload) (change, error)
+	prepare func(*reload) (change, error) // nil if no field of it can change
 }
 
 // change is what a section has prepared. A section without a difference returns the zero change.
@@ -33,7 +32,10 @@ type change struct {
 // programs see: when the admin server has its new configuration, everything it shows is in place.
 func (n *Node) sections() []section {
 	return []section{
-		fixed("data_dir"), fixed("cpu"), fixed("engine"), fixed("mqtt"),
+		{name: "data_dir"},
+		{name: "cpu"},
+		{name: "engine"},
+		{name: "mqtt"},
 		{"log", n.prepareLog},
 		{"names", n.prepareNames},
 		{"deploy", n.prepareDeploy},
@@ -48,22 +50,6 @@ func (n *Node) sections() []section {
 		{"proxy", n.prepareProxy},
 		{"admin", n.prepareAdmin},
 	}
-}
-
-// fixed is a section whose fields cannot change while the node runs.
-func fixed(name string) section {
-	return section{name, func(r *reload) (change, error) {
-		var errs []error
-		for _, field := range r.last.Changed(r.next, name) {
-			errs = append(errs, needsRestart(field))
-		}
-		return change{}, errors.Join(errs...)
-	}}
-}
-
-// needsRestart refuses a change of a field.
-func needsRestart(field string) error {
-	return fmt.Errorf("%s: this change needs a restart: restart the node, or undo the change", field)
 }
 
 // reload is one application of a configuration.
@@ -121,7 +107,15 @@ type applied struct{ name, what string }
 func (n *Node) apply(r *reload) (changed []applied, err error) {
 	var ready []change
 	var refused []error
+	fixed := n.needRestarts(r)
 	for _, s := range n.sections() {
+		if refuses := fixed[s.name]; len(refuses) > 0 {
+			refused = append(refused, refuses...)
+			continue
+		}
+		if s.prepare == nil {
+			continue
+		}
 		c, err := s.prepare(r)
 		for _, each := range split(err) {
 			refused = append(refused, &Refused{s.name, each})

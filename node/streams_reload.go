@@ -11,14 +11,13 @@ import (
 )
 
 // prepareStreams opens the streams that the next configuration adds. What the engine keeps of a stream, such as its retention,
-// does not change while the node runs: the engine would remove messages at once, and a refused file must change nothing.
+// does not change while the node runs: the engine would remove messages at once, and a refused file must change nothing. The rules of
+// config refuse it.
 func (n *Node) prepareStreams(r *reload) (change, error) {
 	fields := r.last.Changed(r.next, "streams")
 	switch {
 	case len(fields) == 0 || n.hop == nil:
 		return change{}, nil
-	case n.streams == nil:
-		return change{}, errors.New("streams: the first stream needs a restart: restart the node, or undo the change")
 	case r.last.Engine != r.next.Engine:
 		return change{}, nil // the section engine refuses it
 	}
@@ -54,10 +53,6 @@ func (p *restored) open(next []config.Stream) error {
 		old, known := p.streams.find(c.Name)
 		if !known {
 			errs = append(errs, p.add(at, c))
-			continue
-		}
-		if field := storedField(old.config, c); field != "" {
-			errs = append(errs, needsRestart(at+"."+field))
 			continue
 		}
 		if !reflect.DeepEqual(old.config, c) {
@@ -104,25 +99,4 @@ func (p *restored) abort() {
 	for _, name := range p.made {
 		_ = p.streams.engine.Delete(ctx, name) // it is empty, and the next start reports it
 	}
-}
-
-// storedField returns the first field that the engine keeps and that differs; empty if there is none.
-func storedField(a, b config.Stream) string {
-	for _, f := range []struct {
-		name string
-		a, b any
-	}{
-		{"tags", a.Tags, b.Tags},
-		{"retention", a.Retention, b.Retention},
-		{"replicas", a.Replicas, b.Replicas},
-		{"storage", a.Storage, b.Storage},
-		{"idempotency.window", a.Idempotency.Window, b.Idempotency.Window},
-		{"delivery", a.Delivery, b.Delivery},
-		{"key", a.Key, b.Key},
-	} {
-		if !reflect.DeepEqual(f.a, f.b) {
-			return f.name
-		}
-	}
-	return ""
 }

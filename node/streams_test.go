@@ -408,7 +408,7 @@ func TestApplyStreams(t *testing.T) {
 	for want, change := range map[string]func(*config.Config){
 		"engine.sync: this change needs a restart":    func(c *config.Config) { c.Engine.Sync = config.SyncInterval },
 		"engine.address: this change needs a restart": func(c *config.Config) { c.Engine = config.Engine{Address: "nats://127.0.0.1:4222"} },
-		"streams[1].retention: this change needs a restart": func(c *config.Config) {
+		"streams[1].retention.age: this change needs a restart": func(c *config.Config) {
 			c.Streams = slices.Clone(c.Streams)
 			c.Streams[1].Retention.Age = time.Hour
 		},

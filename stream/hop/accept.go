@@ -169,6 +169,9 @@ func (b *Broker) admit(s *session, state *tls.ConnectionState) error {
 	if valid := s.listener.certified; valid != nil && s.identity.Load().proof.commonName != "" && !valid(state) {
 		return unauthenticated // CloseCertified was called since the TLS handshake began
 	}
+	if s.listener.otherAnonymous(s.identity.Load()) {
+		return unauthenticated // SetAnonymous was called since the client was identified
+	}
 	if s.listener.closed {
 		return &native.Error{Code: native.CodeDraining, Reason: listenerGone}
 	}

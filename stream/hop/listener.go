@@ -19,6 +19,7 @@ type Listener struct {
 	closed   bool          // Drain was called; guarded by the broker's lock
 
 	certified func(*tls.ConnectionState) bool // given to CloseCertified; nil before; guarded by the broker's lock
+	anonymous *string                         // given to SetAnonymous; nil before; guarded by the broker's lock
 	refusals  refusalLog                      // of Connect
 }
 
@@ -55,6 +56,26 @@ func (l *Listener) CloseCertified(valid func(*tls.ConnectionState) bool) {
 			s.client.close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the certificate authorities of this listener have changed: connect again"})
 		}
 	}
+}
+
+// SetAnonymous says which identity clients without a credential have from now on; "" means that they are refused. It closes the
+// connections of clients that have another one. The owner of a Listener with Locals connects with LocalConfig.Anonymous set to name
+// before it calls SetAnonymous.
+func (l *Listener) SetAnonymous(name string) {
+	l.broker.mu.Lock()
+	l.anonymous = &name
+	l.broker.mu.Unlock()
+	for _, s := range l.sessions() {
+		if l.otherAnonymous(s.identity.Load()) {
+			s.client.close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the identity of clients without a credential has changed: connect again"})
+		}
+	}
+}
+
+// otherAnonymous reports whether a client has an anonymous identity that SetAnonymous has taken away. The caller of a session that is
+// not admitted holds the broker's lock.
+func (l *Listener) otherAnonymous(id *Identity) bool {
+	return id.proof.anonymous && l.anonymous != nil && *l.anonymous != id.Name
 }
 
 // sessions returns the listener's sessions.

@@ -119,7 +119,7 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 	c := &conn{ls: h.ls, conn: lc, version: v.Version, silence: silence(v.KeepAlive)}
 	k := &local{server: h.ls.server, conn: c}
 	client, err := h.ls.listener.clients.Connect(hop.LocalConfig{
-		Name: clientID, Addr: remote(lc), Token: v.Password, TLS: tlsState(lc), Anonymous: h.ls.listener.cfg.Anonymous, Handler: k,
+		Name: clientID, Addr: remote(lc), Token: v.Password, TLS: tlsState(lc), Anonymous: *h.ls.listener.open.Load(), Handler: k,
 	})
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"sync/atomic"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
@@ -21,6 +22,7 @@ type Listener struct {
 	layers  *tlslayer.Layers // nil without TLS
 	bound   *tlslayer.Bound
 	loops   []*loopState
+	open    atomic.Pointer[string] // the identity of clients without a credential
 }
 
 // Listen binds an address. The caller calls Serve, and Drain at the end.
@@ -38,6 +40,7 @@ func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
 	}
 	group.SetMaxConns(max(cfg.MaxConnections/len(group.Loops()), 1))
 	l := &Listener{server: v, cfg: cfg, group: group}
+	l.open.Store(&cfg.Anonymous)
 	if cfg.TLS != nil {
 		l.layers = tlslayer.New(len(group.Loops()), nil)
 		l.bound = l.layers.Bound()
@@ -69,6 +72,12 @@ func (l *Listener) Close() error { return l.inner.Close() }
 
 // SetValidation changes how thoroughly payloads are validated.
 func (l *Listener) SetValidation(v hop.Validation) { l.clients.SetValidation(v) }
+
+// SetAnonymous replaces ListenerConfig.Anonymous, and disconnects the clients that have another one.
+func (l *Listener) SetAnonymous(name string) {
+	l.open.Store(&name)
+	l.clients.SetAnonymous(name)
+}
 
 // CloseCertified closes the clients that a certificate has identified: see hop.Listener.CloseCertified.
 func (l *Listener) CloseCertified(valid func(*tls.ConnectionState) bool) {

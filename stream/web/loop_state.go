@@ -121,7 +121,7 @@ func (ls *loopState) publisher(token []byte, c *loop.Conn) (*publisher, error) {
 	}
 	p := &publisher{ls: ls, key: string(key), tags: map[string]*tag{}, used: ls.loop.Now()}
 	local, err := ls.server.clients.Connect(hop.LocalConfig{
-		Addr: c.RemoteIP(), Token: token, TLS: state, Anonymous: ls.server.cfg.Anonymous, Handler: p,
+		Addr: c.RemoteIP(), Token: token, TLS: state, Anonymous: *ls.server.open.Load(), Handler: p,
 	})
 	if err != nil {
 		return nil, err

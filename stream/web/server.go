@@ -23,6 +23,7 @@ type Server struct {
 	bound    *tlslayer.Bound
 	loops    []*loopState
 	origins  atomic.Pointer[[]string]
+	open     atomic.Pointer[string] // the identity of clients without a credential
 	counters counters
 	draining atomic.Bool
 }
@@ -43,6 +44,7 @@ func Listen(cfg Config) (*Server, error) {
 	group.SetMaxConns(max(cfg.MaxConnections/len(group.Loops()), 1))
 	s := &Server{cfg: cfg, group: group}
 	s.origins.Store(&cfg.Origins)
+	s.open.Store(&cfg.Anonymous)
 	if cfg.TLS != nil {
 		s.layers = tlslayer.New(len(group.Loops()), nil)
 		s.bound = s.layers.Bound()
@@ -77,6 +79,12 @@ func (s *Server) SetValidation(v hop.Validation) { s.clients.SetValidation(v) }
 
 // SetOrigins replaces Config.Origins.
 func (s *Server) SetOrigins(origins []string) { s.origins.Store(&origins) }
+
+// SetAnonymous replaces Config.Anonymous, and disconnects the clients that have another one.
+func (s *Server) SetAnonymous(name string) {
+	s.open.Store(&name)
+	s.clients.SetAnonymous(name)
+}
 
 // CloseCertified closes the clients that a certificate has identified: see hop.Listener.CloseCertified.
 func (s *Server) CloseCertified(valid func(*tls.ConnectionState) bool) {

@@ -47,7 +47,7 @@ func (s *subscriber) attach(r *request, token []byte, cfg *hop.LocalSubConfig) e
 	s.progressed = s.ls.loop.Now()
 	server := r.ls.server
 	local, err := server.clients.Connect(hop.LocalConfig{
-		Addr: r.conn.RemoteIP(), Token: token, TLS: tlsState(r.conn), Anonymous: server.cfg.Anonymous, Handler: s,
+		Addr: r.conn.RemoteIP(), Token: token, TLS: tlsState(r.conn), Anonymous: *server.open.Load(), Handler: s,
 	})
 	if err != nil {
 		return err

@@ -1,0 +1,205 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Difference is one difference between the configuration that a node runs and the next one.
+type Difference struct {
+	Section string `json:"section"`         // listeners
+	Entry   string `json:"entry,omitempty"` // the address or name of an entry of a list: tcp://127.0.0.1:4190
+	Field   string `json:"field,omitempty"` // validate; empty if the entry as a whole, or the section, is added or removed
+	At      string `json:"at"`              // as errors name it: listeners[0].validate, by the next configuration unless it was removed
+	Kind    Kind   `json:"kind"`
+	Was     string `json:"was,omitempty"` // short values, without secrets
+	Is      string `json:"is,omitempty"`
+	Effect  Effect `json:"effect"`
+	Note    string `json:"note,omitempty"` // of the Rule
+}
+
+// Kind is the kind of a Difference.
+type Kind string
+
+// The values of Kind.
+const (
+	Added   Kind = "added"
+	Removed Kind = "removed"
+	Changed Kind = "changed"
+)
+
+// Differences returns what is different in next, in the order of the fields of Config.
+func (c *Config) Differences(next *Config) []Difference {
+	d := differences{}
+	d.walk(place{}, sides{reflect.ValueOf(*c), reflect.ValueOf(*next), reflect.ValueOf(*c.Redacted()), reflect.ValueOf(*next.Redacted())})
+	return d.list
+}
+
+// differences collects the differences of two configurations.
+type differences struct{ list []Difference }
+
+// place is where a value is.
+type place struct {
+	rule, at     string // listeners[].validate, listeners[0].validate
+	entry, field string // of the innermost entry of a list
+}
+
+func (p place) below(name string) place {
+	return place{join(p.rule, name), join(p.at, name), p.entry, join(p.field, name)}
+}
+
+func (p place) section() string {
+	section, _, _ := strings.Cut(p.rule, ".")
+	return strings.TrimSuffix(section, "[]")
+}
+
+// sides are a value of both configurations, and without secrets.
+type sides struct{ was, is, shownWas, shownIs reflect.Value }
+
+// each applies do to all that are valid.
+func (s sides) each(do func(reflect.Value) reflect.Value) sides {
+	return sides{do(s.was), do(s.is), do(s.shownWas), do(s.shownIs)}
+}
+
+func (d *differences) add(p place, kind Kind, s sides) {
+	r := ruleOf(p.rule)
+	made := Difference{Section: p.section(), Entry: p.entry, Field: p.field, At: p.at, Kind: kind, Effect: r.Effect, Note: r.Note}
+	if kind != Changed && r.Effect == Restarts { // there is nothing to restart
+		made.Effect = Applies
+	}
+	if p.entry == "" { // the section is a part of the field already
+		made.Field = strings.TrimPrefix(strings.TrimPrefix(p.field, made.Section), ".")
+	}
+	if kind == Changed {
+		if made.Was, made.Is = short(s.shownWas), short(s.shownIs); made.Was == made.Is { // a secret
+			made.Was, made.Is = "", ""
+		}
+	}
+	d.list = append(d.list, made)
+}
+
+// walk compares the values at a place.
+func (d *differences) walk(p place, s sides) {
+	if reflect.DeepEqual(s.was.Interface(), s.is.Interface()) {
+		return
+	}
+	switch s.was.Kind() {
+	case reflect.Pointer:
+		switch {
+		case s.was.IsNil():
+			d.add(p, Added, s)
+		case s.is.IsNil():
+			d.add(p, Removed, s)
+		default:
+			d.walk(p, s.each(reflect.Value.Elem))
+		}
+	case reflect.Struct:
+		for i := range s.was.NumField() {
+			f := s.was.Type().Field(i)
+			name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			at := p
+			switch {
+			case !f.IsExported() || name == "-":
+				continue
+			case options != "inline":
+				at = p.below(name)
+			}
+			d.walk(at, s.each(func(v reflect.Value) reflect.Value { return v.Field(i) }))
+		}
+	case reflect.Slice:
+		was, is := keysOf(p.rule, s.was), keysOf(p.rule, s.is)
+		if was == nil || is == nil {
+			if s.was.Type().Elem().Kind() == reflect.Struct {
+				p.rule += "[]"
+			}
+			d.add(p, Changed, s)
+			return
+		}
+		d.entries(p, s, was, is)
+	default:
+		d.add(p, Changed, s)
+	}
+}
+
+// entries compares the entries of a list by their keys.
+func (d *differences) entries(p place, s sides, was, is []string) {
+	outer := strings.TrimPrefix(strings.TrimPrefix(p.field, p.section()), ".") // listeners of proxy
+	if outer != "" {
+		outer += " "
+	}
+	if p.entry != "" { // a list within an entry
+		outer = p.entry + " " + outer
+	}
+	entry := func(i int, key string) place {
+		return place{p.rule + "[]", fmt.Sprintf("%s[%d]", p.at, i), outer + key, ""}
+	}
+	for i, key := range was {
+		if !slices.Contains(is, key) {
+			d.add(entry(i, key), Removed, s)
+		}
+	}
+	var stay []string
+	for i, key := range is {
+		k := slices.Index(was, key)
+		if k < 0 {
+			d.add(entry(i, key), Added, s)
+			continue
+		}
+		stay = append(stay, key)
+		d.walk(entry(i, key), sides{s.was.Index(k), s.is.Index(i), s.shownWas.Index(k), s.shownIs.Index(i)})
+	}
+	common := slices.DeleteFunc(slices.Clone(was), func(key string) bool { return !slices.Contains(is, key) })
+	if p.section() == "proxy" && !slices.Equal(common, stay) { // elsewhere the order means nothing
+		d.add(p.below("order"), Changed, s.each(func(reflect.Value) reflect.Value { return reflect.Value{} }))
+	}
+}
+
+// keysOf returns what tells the entries of a list apart: their addresses or names. It returns nil if they cannot be told apart.
+func keysOf(list string, v reflect.Value) []string {
+	if v.Type().Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	keys := make([]string, 0, v.Len())
+	for i := range v.Len() {
+		key := ""
+		address, name := v.Index(i).FieldByName("Address"), v.Index(i).FieldByName("Name")
+		switch {
+		case strings.HasSuffix(list, "listeners") && address.IsValid():
+			key = address.String()
+			if name.IsValid() && name.String() != "" && strings.HasSuffix(key, ":0") { // only the name tells these apart
+				key = name.String()
+			}
+		case name.IsValid() && name.Kind() == reflect.String:
+			key = name.String()
+		}
+		if key == "" || slices.Contains(keys, key) {
+			return nil
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// maxShort bounds the values in a Difference, in bytes.
+const maxShort = 80
+
+// short returns a value as text; empty if it is long, or has parts with names.
+func short(v reflect.Value) string {
+	if !v.IsValid() {
+		return ""
+	}
+	kind := v.Kind()
+	if kind == reflect.Slice {
+		kind = v.Type().Elem().Kind()
+	}
+	if kind == reflect.Struct || kind == reflect.Pointer || kind == reflect.Map || kind == reflect.Interface {
+		return ""
+	}
+	text := fmt.Sprint(v.Interface())
+	if len(text) > maxShort {
+		return ""
+	}
+	return text
+}

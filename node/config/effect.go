@@ -1,0 +1,99 @@
+package config
+
+import "strings"
+
+// Effect is what a reload does with a change.
+type Effect string
+
+// The values of Effect.
+const (
+	Applies      Effect = "applies"       // the running node goes on with the new value
+	Restarts     Effect = "restarts"      // what the entry describes is stopped and started again
+	NeedsRestart Effect = "needs restart" // the reload is refused as a whole
+)
+
+// Rule says what a reload does with changes of a field and of all fields below it.
+type Rule struct {
+	Field  string // limits.queue; listeners[].http for the entries of a list
+	Effect Effect
+	Note   string // for which connections, and what else happens
+}
+
+// rules has each field of the configuration, by the longest Field that is a prefix of its name. Reloads and ferry diff follow it.
+var rules = []Rule{
+	{"include", Applies, "the included files are a part of the configuration"},
+
+	{"listeners[]", Applies, "an added one is bound before the old ones are closed; the clients of a removed one have drain.timeout to leave"},
+	{"listeners[].validate", Applies, "for later messages"},
+	{"listeners[].cert_file", Applies, "for new handshakes"},
+	{"listeners[].key_file", Applies, "for new handshakes"},
+	{"listeners[].client_ca_file", Applies, "for new handshakes; connections that a certificate has identified are closed"},
+	{"listeners[].anonymous", Applies, "clients that have another anonymous identity are disconnected"},
+	{"listeners[].http", Applies, "for later requests"},
+	{"listeners[].receive_window", NeedsRestart, ""},
+
+	{"proxy", Applies, "requests in flight end by the configuration before; a removed proxy has drain.timeout"},
+	{"proxy.loops", NeedsRestart, ""},
+	{"proxy.reuse_port", NeedsRestart, ""},
+	{"proxy.goroutines", NeedsRestart, ""},
+	{"proxy.listeners[]", Applies, "the connections of a removed one are closed after their responses"},
+	{"proxy.listeners[].protocol", NeedsRestart, "at the same address"},
+	{"proxy.clusters[]", Applies, "endpoints that stay keep their connections only if nothing of the cluster changes"},
+	{"proxy.access_log", Applies, ""},
+
+	{"admin", Applies, "another token ends requests that are in progress"},
+	{"data_dir", NeedsRestart, ""},
+	{"names", Applies, "the node makes another certificate, for new handshakes"},
+	{"identities[]", Applies, "clients whose identity is gone or has another credential are disconnected; lost grants end, others stay"},
+
+	{"limits.max_frame", NeedsRestart, ""},
+	{"limits.call_stream_window", NeedsRestart, ""},
+	{"limits.max_connections", Applies, "for new connections"},
+	{"limits.max_tags", Applies, "for new tags"},
+	{"limits.window", Applies, "for new connections"},
+	{"limits.queue", Applies, "for new connections"},
+	{"limits.max_subscriptions", Applies, "for new connections"},
+	{"limits.max_calls", Applies, "for new connections"},
+	{"limits.call_window", Applies, "for new connections"},
+	{"limits.call_queue", Applies, "for new connections"},
+	{"limits.wasm_memory", Applies, "for functions that are started or deployed"},
+	{"limits.wasm_timeout", Applies, "for functions that are started or deployed"},
+	{"limits.handshake_timeout", Applies, "for new connections; TLS and HTTP listeners that are bound keep theirs"},
+	{"limits.heartbeat", Applies, "for new connections"},
+	{"limits.write_timeout", Applies, "for new connections; HTTP listeners that are bound keep theirs"},
+
+	{"drain", Applies, ""},
+	{"mqtt", NeedsRestart, ""},
+	{"engine", NeedsRestart, ""},
+	{"streams[]", Applies, "the messages of a removed one stay in the engine; the first one needs a restart"},
+	{"streams[].tags", NeedsRestart, ""},
+	{"streams[].delivery", NeedsRestart, ""},
+	{"streams[].retention", NeedsRestart, ""},
+	{"streams[].replicas", NeedsRestart, ""},
+	{"streams[].storage", NeedsRestart, ""},
+	{"streams[].key", NeedsRestart, ""},
+	{"streams[].idempotency.window", NeedsRestart, ""},
+	{"forward[]", Applies, "a changed link dials again; the messages of a removed one stay in its spool"},
+	{"forward[].tags", Applies, ""},
+	{"forward[].spool", NeedsRestart, ""},
+
+	{"live", Applies, ""},
+	{"functions[]", Restarts, "other functions stay; the first heavy one needs a restart"},
+	{"deploy", Applies, "for later deployments"},
+	{"cpu", NeedsRestart, ""},
+	{"log", Applies, ""},
+}
+
+// Rules returns what a reload does with each field. A field is subject to the Rule with the longest Field that is a prefix of its name.
+func Rules() []Rule { return rules }
+
+// ruleOf returns the rule of a field.
+func ruleOf(field string) (best Rule) {
+	for _, r := range rules {
+		rest, ok := strings.CutPrefix(field, r.Field)
+		if ok && len(r.Field) > len(best.Field) && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+			best = r
+		}
+	}
+	return best
+}
