@@ -67,6 +67,8 @@ func startDriver(r *run, prog Driver) *driver {
 		switch {
 		case !inTime:
 			r.fail("the driver ends after the end of its standard input", "it still ran after %v", exitTime)
+		case err != nil && r.verdict == Fail:
+			r.got += "; the driver ended with " + err.Error()
 		case err != nil:
 			r.fail("the driver ends with exit status 0", "%v", err)
 		}
