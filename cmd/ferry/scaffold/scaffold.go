@@ -17,6 +17,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"example.com/ferry/clients/python"
 	"example.com/ferry/internal/yamlread"
 )
 
@@ -42,6 +43,11 @@ func Write(dir, name, language string) error {
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return err
+	}
+	if language == "python" {
+		if err := os.WriteFile(filepath.Join(dir, "ferry_worker.py"), python.Worker, 0o644); err != nil {
+			return err
+		}
 	}
 	root := "templates/" + language
 	return fs.WalkDir(templates, root, func(path string, d fs.DirEntry, err error) error {
