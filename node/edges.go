@@ -61,8 +61,8 @@ func (n *Node) drainEdges(ctx context.Context) error {
 			errs = append(errs, l.served.Drain(ctx))
 		}
 	}
-	if n.mqtt != nil {
-		errs = append(errs, n.mqtt.Close())
+	if server := n.mqttServer(); server != nil {
+		errs = append(errs, server.Close())
 	}
 	return errors.Join(errs...)
 }

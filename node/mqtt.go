@@ -18,7 +18,8 @@ const mqttDir = "mqtt"
 
 // listenMQTT binds an mqtt or mqtts listener. All of them have the sessions and the retained messages in common.
 func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate hop.Validation, cfg *config.Config) error {
-	if n.mqtt == nil {
+	server := n.mqttServer()
+	if server == nil {
 		c := mqtt.Config{
 			Broker: n.hop, Dir: filepath.Join(cfg.DataDir, mqttDir), Node: n.nodeID, MaxSessions: cfg.MQTT.Sessions,
 			MaxExpiry: cfg.MQTT.SessionExpiry, MaxRetained: cfg.MQTT.Retained, RetainedBytes: int(cfg.MQTT.RetainedSize),
@@ -28,12 +29,15 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 			c.Cursors = sessionCursors{n.streams}
 		}
 		var err error
-		if n.mqtt, err = mqtt.New(c); err != nil {
+		if server, err = mqtt.New(c); err != nil {
 			return err
 		}
+		n.mu.Lock()
+		n.mqtt = server
+		n.mu.Unlock()
 	}
 	limits := cfg.Limits
-	s, err := n.mqtt.Listen(mqtt.ListenerConfig{
+	s, err := server.Listen(mqtt.ListenerConfig{
 		Address: addr, TLS: secure, Validate: validate, Anonymous: l.cfg.Anonymous, MaxPacket: int(limits.MaxFrame) - maxEntries,
 		MaxConnections: limits.MaxConnections, ConnectTimeout: limits.HandshakeTimeout, WriteTimeout: limits.WriteTimeout,
 	})
@@ -42,6 +46,13 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 	}
 	l.bound, l.served = s, s
 	return nil
+}
+
+// mqttServer returns the server of all mqtt listeners, or nil before there is one.
+func (n *Node) mqttServer() *mqtt.Server {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mqtt
 }
 
 // maxEntries is by how much a frame may be longer than the packet of its message, in bytes.

@@ -35,7 +35,6 @@ type Node struct {
 	functions  *functions
 	deployed   *deployed
 	links      *links         // nil if there are no streams
-	mqtt       *mqtt.Server   // nil before there is an mqtt listener; guarded by applying
 	nodeID     string         // in the paths of forwarded messages
 	pool       *cpu.Pool      // nil if no function is heavy
 	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended
@@ -54,6 +53,7 @@ type Node struct {
 	identities *hop.Identities
 	listeners  []*listener
 	near       endpoint      // a listener the node's own clients may use; else inside
+	mqtt       *mqtt.Server  // nil before there is an mqtt listener
 	proxy      *proxy.Proxy  // nil if there is none
 	admin      *admin.Server // nil if there is none
 	metrics    *admin.Server // nil if there is none

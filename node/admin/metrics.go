@@ -42,6 +42,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Web != nil {
 		r.MustRegister(webCollector{cfg.Web})
 	}
+	if cfg.MQTT != nil {
+		r.MustRegister(mqttCollector{cfg.MQTT})
+	}
 	if cfg.CPU != nil {
 		r.MustRegister(cpuCollector{cfg.CPU})
 	}

@@ -22,6 +22,7 @@ import (
 	"example.com/ferry/proxy/overload"
 	"example.com/ferry/stream/forward"
 	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/mqtt"
 	streamweb "example.com/ferry/stream/web"
 )
 
@@ -41,6 +42,7 @@ type Config struct {
 	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
 	Links        func() []forward.Stats    // links to other nodes
 	Web          func() []streamweb.Stats  // listeners for HTTP
+	MQTT         func() *mqtt.Server       // listeners for MQTT; it returns nil while there are none
 	Streams      Streams                   // what /api/streams shows
 	Archiver     Archiver                  // what /api/backup saves
 	Proxy        func() proxy.Snapshot     // read for each scrape of /metrics and for /api/proxy

@@ -68,7 +68,7 @@ func (s *session) respondTo(kind wire.Kind, id uint16, code wire.ReasonCode) {
 
 // taken notes that the client has the message of a flight, or has refused it. The caller holds the lock.
 func (s *session) taken(f *flight, code wire.ReasonCode) {
-	if f.sequence == 0 {
+	if f.sequence == 0 || f.sub == nil {
 		return
 	}
 	d := delivered{sub: f.sub, sequence: f.sequence}

@@ -19,12 +19,12 @@ func (c *conn) begin(s *session, present bool) {
 	c.conn.Write(c.connack(present))
 	s.mu.Lock()
 	s.conn, s.peer, s.woken, s.credit, s.failure, s.lifetime = c, c.peer, false, false, nil, s.expiry
-	s.resend()
+	s.repeating = true
 	s.mu.Unlock()
 	c.peer = peerLimits{}
 	c.ls.server.counters.connected.Add(1)
 	c.attached = c.ls.loop.Now()
-	c.conn.SetTimer(progressTimer, progressInterval)
+	c.conn.SetTimer(progressTimer, c.progressInterval())
 	if c.silence > 0 {
 		c.conn.SetTimer(silenceTimer, c.silence)
 	}
@@ -169,7 +169,7 @@ func (c *conn) suspend(willed bool) {
 		}
 	}
 	for _, t := range c.topics {
-		t.close()
+		t.grant.Close()
 	}
 	if c.local != s.local {
 		c.local.Close()
@@ -202,8 +202,10 @@ func (c *conn) takenOver() {
 	}
 }
 
-// progressInterval is the time between two calls of conn.progress.
-const progressInterval = 5 * time.Second
+// progressInterval returns the time between two calls of conn.progress.
+func (c *conn) progressInterval() time.Duration {
+	return min(5*time.Second, c.ls.listener.cfg.WriteTimeout)
+}
 
 // resendTime is how long after CONNACK a durable may take to deliver again what the client has not acknowledged. What it does not is
 // no longer there: the stream has begun again, or the message was acked before the process ended.
@@ -221,7 +223,7 @@ func (c *conn) progress() {
 		return
 	}
 	s := c.session
-	next := progressInterval
+	next := c.progressInterval()
 	for _, x := range s.subs {
 		if x.durable.Name != "" && x.hop != nil {
 			x.hop.Progress()
@@ -229,6 +231,10 @@ func (c *conn) progress() {
 				next = min(next, max(wait, 10*time.Millisecond))
 			}
 		}
+	}
+	if c.blocked != nil { // in case that Ready does not come: the grant was taken away
+		c.blocked = nil
+		c.resumeReading()
 	}
 	if now-c.attached > resendTime {
 		s.mu.Lock()

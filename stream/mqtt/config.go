@@ -62,8 +62,9 @@ type Cursors interface {
 type Cursor struct{ Stream, Name string }
 
 const (
-	outgoingBytes = 64 << 10 // encoded packets of one client that wait for its loop; one packet more is accepted
-	maxClientID   = 256      // bytes
+	outgoingBytes = 64 << 10  // encoded packets of one client that wait for its loop; one packet more is accepted
+	maxClientID   = 256       // bytes
+	maxConnect    = 256 << 10 // bytes of a CONNECT, whose client is not known yet
 )
 
 func (c *Config) fill() error {

@@ -26,10 +26,13 @@ type conn struct {
 
 	silence time.Duration // longest time between two packets of the client; 0 means any
 	topics  []*topicGrant // grants to publish, the last used one first
-	aliases []*topicGrant // by topic alias - 1
+	aliases []string      // topics by topic alias - 1
 	blocked *topicGrant   // has no credit for the next message; nil if there is none
 	request *request      // SUBSCRIBE whose subscriptions begin; nil if there is none
 	will    *will         // is published if the client leaves without DISCONNECT
+	refused bool          // a message was refused
+
+	pendingFull bool // as many messages wait to be stored as may
 
 	unsent     int           // result of Conn.Unsent when it last changed
 	progressed time.Duration // when that was, as Loop.Now
@@ -56,8 +59,6 @@ var (
 func drainingError(reason string) error {
 	return &native.Error{Code: native.CodeDraining, Reason: reason}
 }
-
-var pingresp = wire.AppendPingresp(nil)
 
 // Opened does nothing: the connection is open.
 func (c *conn) Opened(*loop.Conn) {}
@@ -120,14 +121,7 @@ func (c *conn) Data(lc *loop.Conn, p []byte) (n int) {
 
 // waits reports whether the client's next packets have to wait.
 func (c *conn) waits() bool {
-	return c.blocked != nil || c.request != nil || c.conn.Full() || c.pendingFull()
-}
-
-func (c *conn) pendingFull() bool {
-	s := c.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.pending.list) >= c.ls.server.cfg.MaxInFlight
+	return c.blocked != nil || c.request != nil || c.pendingFull || c.conn.Full()
 }
 
 // resumeReading reads again, unless there is a reason to wait.
@@ -159,7 +153,10 @@ func (c *conn) handle(p wire.Packet) error {
 		}
 		return err
 	case wire.Pingreq:
-		c.conn.Write(pingresp)
+		s := c.session
+		s.mu.Lock()
+		s.room(maxAck).B = wire.AppendPingresp(s.out.B) // behind what the client is waiting for
+		s.mu.Unlock()
 		return nil
 	case wire.Disconnect:
 		v, err := wire.ParseDisconnect(p)
@@ -251,7 +248,11 @@ func (c *conn) attend() {
 	failure, credit := s.failure, s.credit
 	s.credit = false
 	full := c.conn.Full()
+	c.pendingFull = len(s.pending.list) >= s.server.cfg.MaxInFlight
 	if !full {
+		if s.repeating {
+			s.resend()
+		}
 		s.sendRetained()
 	}
 	out := s.out
@@ -289,9 +290,7 @@ func (c *conn) resume() {
 		return
 	}
 	s.mu.Lock()
-	cfg := &s.server.cfg
-	resume := s.paused && len(s.retained) == 0 && (s.out == nil || len(s.out.B) < outgoingBytes) &&
-		!s.flights.full(min(int(s.peer.receiveMax), cfg.MaxInFlight)) && s.flights.bytes < cfg.Queue
+	resume := s.paused && s.canTake()
 	if resume {
 		s.paused = false
 	}

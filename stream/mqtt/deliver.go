@@ -34,10 +34,13 @@ func (s *session) take(x *sub, m *hop.Message) bool {
 	e := message.EntryOf(m.Extension)
 	qos := x.qosOf(&e)
 	switch {
-	case s.conn == nil && qos > 0, s.conn != nil && !x.ready, len(s.retained) > 0:
+	case s.conn == nil && qos > 0, s.conn != nil && !x.ready, len(s.retained) > 0, s.repeating:
 		return false
-	case m.Sequence > 0 && s.repeat(x, m):
-		return true
+	}
+	if f, id := s.flightOf(x, m); f != nil {
+		return s.repeat(f, id, x, m)
+	}
+	switch {
 	case s.conn == nil, x.noLocal && e.Publisher == s.number, hidden(x.tags, m.Tag):
 		s.done(x, m.Sequence)
 		return true
@@ -109,19 +112,24 @@ func (s *session) done(x *sub, sequence uint64) {
 	}
 }
 
-// repeat handles a message that a durable delivers, if it was sent before: with the same packet identifier on another connection, not
-// again on the same one. MQTT 5.0, section 4.4.
-func (s *session) repeat(x *sub, m *hop.Message) bool {
-	if s.flights.live == 0 || s.conn == nil {
-		return false
+// flightOf returns the flight of a message that a durable delivers again, and its packet identifier, or nil.
+func (s *session) flightOf(x *sub, m *hop.Message) (*flight, uint16) {
+	if m.Sequence == 0 || s.flights.live == 0 || s.conn == nil {
+		return nil, 0
 	}
-	f, id := s.flights.ofRecord(x, m.Sequence)
+	return s.flights.ofRecord(x, m.Sequence)
+}
+
+// repeat handles a message that a durable delivers again: it is sent with the same packet identifier on another connection, not again on
+// the same one. MQTT 5.0, section 4.4. It returns false if there is no room.
+func (s *session) repeat(f *flight, id uint16, x *sub, m *hop.Message) bool {
 	switch {
-	case f == nil:
-		return false
 	case f.state == awaitsPubcomp:
 		s.done(x, m.Sequence)
 	case !f.sent:
+		if s.flights.sent() >= s.window() || s.out != nil && len(s.out.B) >= outgoingBytes {
+			return false
+		}
 		e := message.EntryOf(m.Extension)
 		properties, _ := remaining(e.Properties, m.Time)
 		p := wire.PublishPacket{
@@ -149,7 +157,7 @@ func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint6
 		s.done(x, sequence)
 		return true
 	}
-	if s.flights.full(min(int(s.peer.receiveMax), s.server.cfg.MaxInFlight)) || s.flights.bytes >= s.server.cfg.Queue {
+	if s.flights.full(s.window()) || s.flights.bytes >= s.server.cfg.Queue {
 		return false
 	}
 	if s.tooLarge(tag, p) {
@@ -177,6 +185,18 @@ func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint6
 
 // maxHeader is the most bytes of a fixed header: the codec makes room for so many.
 const maxHeader = 5
+
+// window returns how many messages with QoS 1 and 2 may be on their way to the client. The caller holds the lock.
+func (s *session) window() int { return min(int(s.peer.receiveMax), s.server.cfg.MaxInFlight) }
+
+// canTake reports whether the broker may deliver again. The caller holds the lock.
+func (s *session) canTake() bool {
+	if s.repeating || len(s.retained) > 0 || s.out != nil && len(s.out.B) >= outgoingBytes {
+		return false
+	}
+	sent := s.flights.sent()
+	return sent < s.window() && (sent < s.flights.live || s.flights.bytes < s.server.cfg.Queue) // durables deliver again what was not sent
+}
 
 // flightOverhead is what a flight takes beside its message, in bytes.
 const flightOverhead = 64
@@ -258,26 +278,37 @@ func (s *session) copyOf(x *sub, tag string, p *wire.PublishPacket) *bufpool.Buf
 	return b
 }
 
-// resend appends what the client has not acknowledged on its last connection, in order. The caller holds the lock.
+// resend appends what the client has not acknowledged on its last connection, in order, as far as there is room. Durables deliver their
+// part again. The caller holds the lock.
 func (s *session) resend() {
+	if limit := s.peer.maxPacket; limit > 0 {
+		s.flights.drop(func(f *flight) bool { return !f.sent && f.packet != nil && len(f.packet.B) > int(limit) })
+	}
+	sent := s.flights.sent()
 	for i := range s.flights.span {
 		f := s.flights.at(i)
-		switch {
-		case f.state == awaitsPubcomp:
-			out := s.room(maxAck)
-			out.B = wire.AppendAck(out.B, s.peer.version, wire.AckPacket{Kind: wire.Pubrel, ID: s.flights.id(i)})
-			f.sent = true
-		case f.state != settled && f.packet != nil:
-			s.resendPacket(f)
+		if f.state == settled || f.sent || f.packet == nil && f.state != awaitsPubcomp {
+			continue
 		}
+		if sent >= s.window() || s.out != nil && len(s.out.B) >= outgoingBytes {
+			return
+		}
+		f.sent = true
+		sent++
+		if f.state == awaitsPubcomp {
+			s.respondTo(wire.Pubrel, s.flights.id(i), wire.Success)
+			continue
+		}
+		s.resendPacket(f.packet.B)
 	}
+	s.repeating = false
 }
 
-// resendPacket appends a PUBLISH as it was sent before.
-func (s *session) resendPacket(f *flight) {
-	packet, _, err := wire.Next(f.packet.B, wire.Limits{Version: wire.V5, FromServer: true})
+// resendPacket appends a PUBLISH that copyOf has made.
+func (s *session) resendPacket(b []byte) {
+	packet, _, err := wire.Next(b, wire.Limits{Version: wire.V5, FromServer: true})
 	if err != nil {
-		return // impossible: copyOf has made it
+		return // impossible
 	}
 	p, err := wire.ParsePublish(packet)
 	if err != nil {
@@ -288,5 +319,4 @@ func (s *session) resendPacket(f *flight) {
 	}
 	out := s.room(wire.PublishSize(s.peer.version, &p) + maxHeader)
 	out.B, _ = wire.AppendPublish(out.B, s.peer.version, &p)
-	f.sent = true
 }

@@ -74,6 +74,16 @@ func (f *flights) ofRecord(s *sub, sequence uint64) (*flight, uint16) {
 // the flow: the span is bounded.
 func (f *flights) full(limit int) bool { return f.live >= limit || f.span >= min(4*limit, maxIDs) }
 
+// sent returns how many flights were sent on the present connection.
+func (f *flights) sent() (n int) {
+	for i := range f.span {
+		if x := f.at(i); x.state != settled && x.sent {
+			n++
+		}
+	}
+	return n
+}
+
 // add appends a flight and returns it with its packet identifier. The pointer is valid until the next call.
 func (f *flights) add() (*flight, uint16) {
 	if f.span == len(f.ring) {

@@ -34,7 +34,7 @@ func (h *greeting) Shutdown(c *loop.Conn)     { c.Close() }
 
 // Data handles CONNECT. What follows it stays unread until the session is attached.
 func (h *greeting) Data(c *loop.Conn, p []byte) int {
-	packet, need, err := wire.Next(p, wire.Limits{MaxPacket: h.ls.listener.cfg.MaxPacket})
+	packet, need, err := wire.Next(p, wire.Limits{MaxPacket: min(h.ls.listener.cfg.MaxPacket, maxConnect)})
 	if need > 0 {
 		return 0
 	}

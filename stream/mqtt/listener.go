@@ -55,6 +55,9 @@ func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
 		_ = group.Shutdown(ended)
 		return nil, fmt.Errorf("mqtt: listen on %s: %w", cfg.Address, err)
 	}
+	v.mu.Lock()
+	v.listeners[l] = struct{}{}
+	v.mu.Unlock()
 	return l, nil
 }
 
@@ -92,6 +95,9 @@ func (l *Listener) Drain(ctx context.Context) error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = l.clients.Drain(ended)
+	l.server.mu.Lock()
+	delete(l.server.listeners, l)
+	l.server.mu.Unlock()
 	return err
 }
 
@@ -104,15 +110,14 @@ func (l *Listener) accept(c *loop.Conn) loop.Handler {
 	return loop.Base{}
 }
 
-// Stats is a copy of the counters of a Listener.
-type Stats struct {
+// ListenerStats is a copy of the counters of a Listener.
+type ListenerStats struct {
 	Address     string
 	Connections int // accepted connections that are open
 }
 
-// Stats returns the counters.
-func (l *Listener) Stats() Stats {
-	v := Stats{Address: l.Addr().String()}
+func (l *Listener) stats() ListenerStats {
+	v := ListenerStats{Address: l.Addr().String()}
 	for _, ls := range l.loops {
 		v.Connections += int(ls.open.Load())
 	}

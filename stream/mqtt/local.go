@@ -26,7 +26,14 @@ var _ hop.LocalHandler = (*local)(nil)
 
 // Flush makes the loop write what was delivered.
 func (k *local) Flush() {
-	if s := k.session.Load(); s != nil {
+	s := k.session.Load()
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	delivered := s.out != nil || len(s.settled) > 0 // otherwise Resume would be called for nothing
+	s.mu.Unlock()
+	if delivered {
 		s.wake()
 	}
 }

@@ -118,9 +118,6 @@ func (s *session) respond(p *pendingPublish) {
 			return
 		}
 		p.code = wire.Success // refused for good: repeating it would not help
-		if p.qos == 2 {
-			s.received[p.id] = receivedStored
-		}
 	}
 	out := s.room(maxAck)
 	out.B = wire.AppendAck(out.B, s.peer.version, wire.AckPacket{Kind: kind, ID: p.id, Code: p.code})

@@ -1,7 +1,9 @@
 package mqtt
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"slices"
 
 	"example.com/ferry"
@@ -276,6 +278,7 @@ func (c *conn) accepted(packets []runPacket, conf *confirmation) {
 		}
 	}
 	conf.count = count
+	c.pendingFull = len(s.pending.list) >= s.server.cfg.MaxInFlight
 	s.mu.Unlock()
 	if conf.state.CompareAndSwap(confirmationOpen, confirmationArmed) {
 		c.ls.conf = nil // stored still comes
@@ -291,7 +294,11 @@ func (c *conn) accepted(packets []runPacket, conf *confirmation) {
 func (c *conn) refuseMessage(p *wire.PublishPacket, code wire.ReasonCode, err error) {
 	v := c.ls.server
 	v.counters.refused.Add(1)
-	v.cfg.Log.Debug("mqtt: message refused", "client", c.session.clientID, "identity", c.session.identity, "err", err)
+	level := slog.LevelDebug
+	if !c.refused {
+		c.refused, level = true, slog.LevelInfo
+	}
+	v.cfg.Log.Log(context.Background(), level, "mqtt: message refused; further ones of the connection are not logged", "client", c.session.clientID, "identity", c.session.identity, "err", err)
 	if p.QoS == 0 {
 		return
 	}
@@ -330,16 +337,8 @@ const maxTopics = 256
 
 // topicGrant is the grant of a connection to publish on a topic.
 type topicGrant struct {
-	name   string
-	grant  *hop.LocalTag
-	closed bool // it made room for another
-}
-
-func (t *topicGrant) close() {
-	if !t.closed {
-		t.closed = true
-		t.grant.Close()
-	}
+	name  string
+	grant *hop.LocalTag
 }
 
 // topicOf returns the grant for the topic of a message, and keeps its alias: MQTT 5.0, section 3.3.2.3.4.
@@ -351,26 +350,25 @@ func (c *conn) topicOf(p *wire.PublishPacket) (t *topicGrant, err error) {
 	if alias > maxAliases {
 		return nil, &wire.Error{Code: wire.TopicAliasInvalid, Kind: wire.Publish, Close: true, Reason: "the topic alias is above the maximum in CONNACK"}
 	}
-	if len(p.Topic) == 0 {
-		if int(alias) > len(c.aliases) || c.aliases[alias-1] == nil {
-			return nil, &wire.Error{Code: wire.ProtocolError, Kind: wire.Publish, Close: true, Reason: "the topic alias stands for no topic"}
+	switch {
+	case len(p.Topic) > 0 && alias > 0:
+		if int(alias) > len(c.aliases) {
+			c.aliases = append(c.aliases, make([]string, int(alias)-len(c.aliases))...)
 		}
-		if t = c.aliases[alias-1]; !t.closed {
-			return t, nil
+		if c.aliases[alias-1] != string(p.Topic) {
+			c.aliases[alias-1] = string(p.Topic)
 		}
-		p.Topic = []byte(t.name)
+	case len(p.Topic) > 0:
+	case int(alias) > len(c.aliases) || c.aliases[alias-1] == "":
+		return nil, &wire.Error{Code: wire.ProtocolError, Kind: wire.Publish, Close: true, Reason: "the topic alias stands for no topic"}
+	default:
+		return grant(c, c.aliases[alias-1])
 	}
-	if t, err = c.grant(p.Topic); err == nil && alias > 0 {
-		for int(alias) > len(c.aliases) {
-			c.aliases = append(c.aliases, nil)
-		}
-		c.aliases[alias-1] = t
-	}
-	return t, err
+	return grant(c, p.Topic)
 }
 
 // grant returns the grant for a topic, which it moves to the front of the list.
-func (c *conn) grant(name []byte) (*topicGrant, error) {
+func grant[T string | []byte](c *conn, name T) (*topicGrant, error) {
 	for i, t := range c.topics {
 		if string(name) == t.name {
 			if i > 0 {
@@ -384,11 +382,7 @@ func (c *conn) grant(name []byte) (*topicGrant, error) {
 		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
 	if len(c.topics) >= maxTopics {
-		last := c.topics[len(c.topics)-1]
-		if last == c.ls.run.topic && !c.publishRun() {
-			return nil, &native.Error{Code: native.CodeLimit, Reason: "too many topics have no credit"}
-		}
-		last.close()
+		c.topics[len(c.topics)-1].grant.Close()
 		c.topics = c.topics[:len(c.topics)-1]
 	}
 	made, err := c.local.Tag(string(name))

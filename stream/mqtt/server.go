@@ -24,8 +24,12 @@ type Server struct {
 	sessions map[string]*session // by sessionKey
 	removals []Cursor            // durables of sessions that have ended
 
-	stop  chan struct{}
-	ended chan struct{}
+	listeners map[*Listener]struct{}
+
+	remove chan struct{} // has one place: there are removals
+	stop   chan struct{}
+	once   sync.Once
+	ended  chan struct{}
 }
 
 // counters count what the clients of all Listeners do.
@@ -44,7 +48,7 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	v := &Server{cfg: cfg, sessions: map[string]*session{}, stop: make(chan struct{}), ended: make(chan struct{})}
+	v := &Server{cfg: cfg, sessions: map[string]*session{}, listeners: map[*Listener]struct{}{}, remove: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
 	v.retained.maxCount, v.retained.maxBytes = cfg.MaxRetained, cfg.RetainedBytes
 	if err := v.load(); err != nil {
 		return nil, err
@@ -53,9 +57,10 @@ func New(cfg Config) (*Server, error) {
 	return v, nil
 }
 
-// Close saves the sessions and the retained messages, and ends the goroutine of the Server. Its Listeners are drained before.
+// Close saves the sessions and the retained messages, and ends the goroutine of the Server. Its Listeners are drained before. A second
+// call saves again.
 func (v *Server) Close() error {
-	close(v.stop)
+	v.once.Do(func() { close(v.stop) })
 	<-v.ended
 	return v.save()
 }
@@ -173,12 +178,10 @@ func (v *Server) endSession(s *session) {
 	v.mu.Lock()
 	k, w := s.local, s.will
 	s.local, s.will = nil, nil
-	for _, x := range s.subs {
-		if x.durable != (Cursor{}) {
-			v.removals = append(v.removals, x.durable)
-		}
-	}
 	v.mu.Unlock()
+	for _, x := range s.subs {
+		v.removeDurable(x.durable)
+	}
 	if k != nil {
 		if w != nil {
 			v.publishWill(k, w)
@@ -197,6 +200,20 @@ func (v *Server) removeDurable(c Cursor) {
 	v.mu.Lock()
 	v.removals = append(v.removals, c)
 	v.mu.Unlock()
+	select {
+	case v.remove <- struct{}{}:
+	default:
+	}
+}
+
+// maxRemovals is how many durables may wait to be removed before sessions get no further ones.
+const maxRemovals = 1024
+
+// crowded reports whether many durables wait to be removed: clients subscribe and unsubscribe faster than the engine can follow.
+func (v *Server) crowded() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return len(v.removals) >= maxRemovals
 }
 
 // maintainInterval is the time between two looks at what has to be done: sessions that expire, wills that are due, and what has to be
@@ -223,6 +240,8 @@ func (v *Server) maintain() {
 		select {
 		case <-v.stop:
 			return
+		case <-v.remove:
+			v.removeDurables(ctx)
 		case now := <-tick.C:
 			v.expire(now)
 			v.publishWills(now)
@@ -318,24 +337,27 @@ func (v *Server) removeDurables(ctx context.Context) {
 	}
 }
 
-// ServerStats is a copy of the counters of a Server.
-type ServerStats struct {
+// Stats is a copy of the counters of a Server.
+type Stats struct {
 	Connected       int       // clients
 	Sessions        int       // of connected clients and others
 	Retained        int       // retained messages
 	RetainedBytes   int       // of these
+	InFlight        int       // messages with QoS 1 and 2 that clients have not acknowledged
+	InFlightBytes   int       // of these
 	Received        [3]uint64 // messages of clients, by QoS
 	Sent            [3]uint64 // messages to clients, by QoS
 	Refused         uint64    // messages of clients that were refused
 	RefusedConnects uint64
 	Dropped         uint64 // messages for clients that were too large for them, or had expired
 	Wills           uint64 // that were published
+	Listeners       []ListenerStats
 }
 
 // Stats returns the counters.
-func (v *Server) Stats() ServerStats {
+func (v *Server) Stats() Stats {
 	k := &v.counters
-	t := ServerStats{
+	t := Stats{
 		Connected: int(k.connected.Load()), Refused: k.refused.Load(), RefusedConnects: k.refusedConnects.Load(),
 		Dropped: k.dropped.Load(), Wills: k.wills.Load(),
 	}
@@ -344,7 +366,16 @@ func (v *Server) Stats() ServerStats {
 	}
 	t.Retained, t.RetainedBytes = v.retained.size()
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	t.Sessions = len(v.sessions)
-	v.mu.Unlock()
+	for _, s := range v.sessions {
+		s.mu.Lock()
+		t.InFlight += s.flights.live
+		t.InFlightBytes += s.flights.bytes
+		s.mu.Unlock()
+	}
+	for l := range v.listeners {
+		t.Listeners = append(t.Listeners, l.stats())
+	}
 	return t
 }

@@ -31,23 +31,24 @@ type session struct {
 	expiry time.Duration // how long the session outlives its connection
 	local  *local        // that subscribes; nil while nothing needs it
 
-	mu       sync.Mutex
-	conn     *conn         // as owner; nil before CONNACK
-	lifetime time.Duration // as expiry
-	subs     []*sub
-	flights  flights
-	received map[uint16]receivedState // packet identifiers of QoS 2 that the client has not released
-	pending  pending                  // messages of the client that wait to be stored
-	retained []retainedSend           // retained messages for new subscriptions
-	out      *bufpool.Buf             // encoded packets that the loop has not taken; nil if there are none
-	settled  []delivered              // messages of durables that are done, which the loop acks
-	paused   bool                     // the broker waits for Resume
-	woken    bool                     // the loop is about to look at the session
-	credit   bool                     // a tag has credit again
-	failure  error                    // ends the connection
-	noLocal  int                      // subscriptions with No Local
-	dropped  uint64                   // messages for the client that were not sent: too large or expired
-	peer     peerLimits
+	mu        sync.Mutex
+	conn      *conn         // as owner; nil before CONNACK
+	lifetime  time.Duration // as expiry
+	subs      []*sub
+	flights   flights
+	received  map[uint16]receivedState // packet identifiers of QoS 2 that the client has not released
+	pending   pending                  // messages of the client that wait to be stored
+	retained  []retainedSend           // retained messages for new subscriptions
+	out       *bufpool.Buf             // encoded packets that the loop has not taken; nil if there are none
+	settled   []delivered              // messages of durables that are done, which the loop acks
+	paused    bool                     // the broker waits for Resume
+	repeating bool                     // flights with a packet have to be sent on this connection
+	woken     bool                     // the loop is about to look at the session
+	credit    bool                     // a tag has credit again
+	failure   error                    // ends the connection
+	noLocal   int                      // subscriptions with No Local
+	dropped   uint64                   // messages for the client that were not sent: too large or expired
+	peer      peerLimits
 }
 
 // peerLimits is what CONNECT says about the client as receiver.

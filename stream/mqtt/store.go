@@ -153,6 +153,9 @@ func (s *session) restoreFlight(t storedFlight) {
 		f, id := s.flights.add()
 		if id == t.ID {
 			f.state, f.sequence, f.sub = t.State, t.Sequence, s.find(t.Filter)
+			if f.sub == nil && t.State != awaitsPubcomp {
+				s.flights.settle(f)
+			}
 			return
 		}
 		s.flights.live--

@@ -75,6 +75,9 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32) (q requested, err e
 		q.sub, q.waiting = x, !x.opened && durable
 		return q, nil
 	}
+	if durable && c.ls.server.crowded() {
+		return q, &wire.Error{Code: wire.QuotaExceeded, Reason: "too many subscriptions of sessions wait for their end"}
+	}
 	if x != nil {
 		c.end(x)
 	}
@@ -155,6 +158,10 @@ func (c *conn) finishRequest() {
 			found = c.ls.server.retained.matching(found[:0], q.sub.tags)
 			s.mu.Lock()
 			for _, m := range found {
+				if len(s.retained) == s.server.cfg.MaxRetained {
+					s.dropped++
+					continue
+				}
 				s.retained = append(s.retained, retainedSend{q.sub, m})
 			}
 			s.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"example.com/ferry"
 	"example.com/ferry/internal/topic"
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/stream/hop"
@@ -68,7 +69,8 @@ func (v *Server) publishWillIn(batch *hop.Batch, k *local, w *will) {
 	e := message.Entry{Known: true, QoS: w.qos, Retain: w.retain, Properties: w.properties}
 	m := hop.Message{Payload: w.payload, Extension: message.AppendEntry(nil, e)}
 	contentType, _ := w.properties.Text(wire.ContentType)
-	m.Type, _ = message.TypeOf(contentType, w.payload)
+	var guessed bool
+	m.Type, guessed = message.TypeOf(contentType, w.payload)
 	var kept, before *retainedMessage
 	if w.retain {
 		kept = newRetained(w.tag, &e, w.payload)
@@ -76,6 +78,10 @@ func (v *Server) publishWillIn(batch *hop.Batch, k *local, w *will) {
 	}
 	batch.Begin()
 	n, err := batch.Publish(grant, []hop.Message{m}, nil)
+	if err != nil && guessed && invalid(err) {
+		m.Type = ferry.Raw // it only looks like JSON
+		n, err = batch.Publish(grant, []hop.Message{m}, nil)
+	}
 	batch.End()
 	grant.Close()
 	if n == 0 {
