@@ -87,10 +87,10 @@ func clientCall() []clientCase {
 		}},
 		{Case{"call/timeout", "Calls", "CALL carries the time that is left, and the client ends the call with code 4 when it has passed."}, func(c *clientRun) {
 			n := c.connectVersion(native.CallVersion)
-			begin(c, Instruction{Call: 1, Method: say, Timeout: 500})
+			begin(c, Instruction{Call: 1, Method: say, Timeout: 1000})
 			q := n.takeCall(say)
-			if q.Timeout == 0 || q.Timeout > 500 {
-				c.fail("CALL with a timeout of 1 to 500 ms", "%d ms", q.Timeout)
+			if q.Timeout == 0 || q.Timeout > 1000 {
+				c.fail("CALL with a timeout of 1 to 1000 ms", "%d ms", q.Timeout)
 			}
 			c.result(1, 4)
 			n.barrier("a connection")

@@ -57,8 +57,9 @@ func TestUnsupported(t *testing.T) {
 func runFaulty(t *testing.T, name, fault string) conformance.Result {
 	t.Helper()
 	timeout := time.Duration(0)
-	if fault != "" {
-		timeout = time.Second // what the client omits does not come later
+	switch fault {
+	case "ping", "keeps open", "no goaway":
+		timeout = 3 * time.Second // what the client omits does not come later
 	}
 	results := conformance.Client(t.Context(), conformance.ClientConfig{
 		Options: conformance.Options{Run: regexp.MustCompile("^" + regexp.QuoteMeta(name) + "$"), Timeout: timeout},
