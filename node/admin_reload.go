@@ -53,7 +53,7 @@ func (n *Node) newAdminTLS(c config.Admin) (*adminTLS, error) {
 func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *adminTLS) (admin.Config, error) {
 	c := admin.Config{
 		Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(),
-		Certificates: n.certs.Snapshot, Reloads: n.reloads.load, Drain: n.drainPhase,
+		Certificates: n.certs.Snapshot, Reloads: n.reloads.load, Drain: n.drainPhase, Plan: n.planJSON,
 	}
 	var err error
 	if c.Token, err = cfg.Admin.Token(); err != nil {

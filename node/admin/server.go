@@ -49,6 +49,7 @@ type Config struct {
 	Certificates func() []certs.Stats      // the certificate files in use
 	Reloads      func() Reloads            // reloads of the configuration
 	Drain        func() DrainPhase         // how far the node is that ends
+	Plan         func([]byte) (any, error) // what a reload of the files in a request would do
 	Formats      []format.Format           // payloads that /api/stream and /api/streams can show as JSON
 	Log          *slog.Logger              // nil means slog.Default
 }
@@ -210,6 +211,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	}
 	if cfg.Proxy != nil {
 		mux.HandleFunc("GET /api/proxy", proxyHandler(cfg.Proxy))
+	}
+	if cfg.Plan != nil {
+		mux.Handle("POST "+planPath, requireAction(cfg, &plans{compute: cfg.Plan}))
 	}
 	mux.Handle("GET /", dashboard())
 	return mux

@@ -54,6 +54,12 @@ func do(t *testing.T, method, url string, header ...string) (status int, body st
 		}
 		r.Header.Set(header[i], header[i+1])
 	}
+	return response(t, r)
+}
+
+// response sends a request and returns the response to it.
+func response(t *testing.T, r *http.Request) (status int, body string) {
+	t.Helper()
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

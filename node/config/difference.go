@@ -30,7 +30,7 @@ const (
 	Changed Kind = "changed"
 )
 
-// Differences returns what is different in next, in the order of the fields of Config.
+// Differences returns what is different in next, in the order of the fields of Config. From which files it comes is no difference.
 func (c *Config) Differences(next *Config) []Difference {
 	d := differences{}
 	d.walk(place{}, sides{reflect.ValueOf(*c), reflect.ValueOf(*next), reflect.ValueOf(*c.Redacted()), reflect.ValueOf(*next.Redacted())})
@@ -64,7 +64,7 @@ func (s sides) each(do func(reflect.Value) reflect.Value) sides {
 }
 
 func (d *differences) add(p place, kind Kind, s sides) {
-	r := ruleOf(p.rule)
+	r := RuleOf(p.rule)
 	made := Difference{Section: p.section(), Entry: p.entry, Field: p.field, At: p.at, Kind: kind, Effect: r.Effect, Note: r.Note}
 	if kind != Changed && r.Effect == Restarts { // there is nothing to restart
 		made.Effect = Applies
@@ -101,7 +101,7 @@ func (d *differences) walk(p place, s sides) {
 			name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			at := p
 			switch {
-			case !f.IsExported() || name == "-":
+			case !f.IsExported() || name == "-" || p.at == "" && name == "include":
 				continue
 			case options != "inline":
 				at = p.below(name)

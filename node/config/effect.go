@@ -87,8 +87,8 @@ var rules = []Rule{
 // Rules returns what a reload does with each field. A field is subject to the Rule with the longest Field that is a prefix of its name.
 func Rules() []Rule { return rules }
 
-// ruleOf returns the rule of a field.
-func ruleOf(field string) (best Rule) {
+// RuleOf returns the rule of a field, such as listeners[].address.
+func RuleOf(field string) (best Rule) {
 	for _, r := range rules {
 		rest, ok := strings.CutPrefix(field, r.Field)
 		if ok && len(r.Field) > len(best.Field) && (rest == "" || rest[0] == '.' || rest[0] == '[') {

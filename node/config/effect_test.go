@@ -49,7 +49,7 @@ func TestEveryFieldHasARule(t *testing.T) {
 	}
 	fields := fieldsOf(reflect.TypeFor[Config](), "")
 	for _, field := range fields {
-		r := ruleOf(field)
+		r := RuleOf(field)
 		if r.Field == "" {
 			t.Errorf("%s has no rule: add one to rules, in effect.go, and a test of it to node/effect_test.go", field)
 		}
@@ -62,10 +62,10 @@ func TestEveryFieldHasARule(t *testing.T) {
 	for rule := range unused {
 		t.Errorf("the rule of %s is of no field", rule)
 	}
-	if r := ruleOf("listeners[].receive_window"); r.Effect != NeedsRestart {
+	if r := RuleOf("listeners[].receive_window"); r.Effect != NeedsRestart {
 		t.Errorf("got %+v", r)
 	}
-	if r := ruleOf("listeners[].http.origins"); r.Field != "listeners[].http" {
+	if r := RuleOf("listeners[].http.origins"); r.Field != "listeners[].http" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -71,3 +71,26 @@ func firstRunes(s string, n int) string {
 	}
 	return s
 }
+
+// Problem is an Error in JSON.
+type Problem struct {
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	Field  string `json:"field,omitempty"`
+	Reason string `json:"reason"`
+}
+
+// Error returns file:line:column: field: reason.
+func (p Problem) Error() string {
+	return (&Error{File: p.File, Line: p.Line, Column: p.Column, Field: p.Field, Reason: p.Reason}).Error()
+}
+
+// Problems returns the errors without the lines of the files.
+func (es Errors) Problems() []Problem {
+	list := make([]Problem, len(es))
+	for i, e := range es {
+		list[i] = Problem{e.File, e.Line, e.Column, e.Field, e.Reason}
+	}
+	return list
+}

@@ -18,7 +18,11 @@ const maxIncluded = 1000
 
 // include merges the files that the root names into it, in the order of the list, and those of a pattern in the order of their names.
 func (s *Source) include() {
-	if s.root == nil || len(s.errs) > 0 {
+	if s.root == nil {
+		return
+	}
+	if s.bundled != nil {
+		s.includeBundled()
 		return
 	}
 	node, _, ok := s.lookup([]string{"include"})
@@ -34,6 +38,9 @@ func (s *Source) include() {
 		at := []string{"include"}
 		if _, list := node.(*ast.SequenceNode); list {
 			at = append(at, strconv.Itoa(i))
+		}
+		if strings.Contains(pattern, "${") && len(s.errs) > 0 {
+			continue // it has no value
 		}
 		if pattern == "" {
 			s.errs = append(s.errs, s.errorAtValue(at, "empty: name a file"))
@@ -94,6 +101,11 @@ func (s *Source) includeFile(name string, at []string) {
 		s.errs = append(s.errs, s.errorAtValue(at, err.Error()))
 		return
 	}
+	s.includeText(name, data)
+}
+
+// includeText merges the text of a file into the root.
+func (s *Source) includeText(name string, data []byte) {
 	before := len(s.errs)
 	root := s.parse(name, data)
 	if root == nil || len(s.errs) > before {

@@ -30,6 +30,7 @@ type Source struct {
 	env         func(name string) (string, bool)
 	files       func(path string) ([]byte, error)      // nil: those of the disk
 	match       func(pattern string) ([]string, error) // nil: those of the disk
+	bundled     []File                                 // what is included instead of what the file names; nil: files of the disk
 	private     bool                                   // every value is a secret
 	expanded    int                                    // bytes of values
 	secretNodes map[ast.Node]bool                      // nodes whose value is a secret

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -32,6 +33,7 @@ const maxAdminResponse = 64 << 20
 type adminClient struct {
 	base  *url.URL
 	token string
+	body  []byte // of requests; nil for most
 	http  *http.Client
 }
 
@@ -112,6 +114,17 @@ func (c *adminClient) post(ctx context.Context, path string, v any) error {
 	return c.decode(ctx, http.MethodPost, path, v)
 }
 
+// send is post with a body of JSON.
+func (c *adminClient) send(ctx context.Context, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	with := *c
+	with.body = body
+	return with.decode(ctx, http.MethodPost, path, out)
+}
+
 func (c *adminClient) decode(ctx context.Context, method, path string, v any) error {
 	body, err := c.do(ctx, method, path)
 	if err != nil {
@@ -146,7 +159,7 @@ func (c *adminClient) open(ctx context.Context, method, path string) (*http.Resp
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, method, target.String(), nil)
+	r, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(c.body))
 	if err != nil {
 		return nil, err
 	}

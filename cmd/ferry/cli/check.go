@@ -65,31 +65,18 @@ func (c *checkCmd) resolved(e *env, cfg *config.Config) error {
 
 // report prints {"ok":true} with the warnings, or false and the errors.
 func (c *checkCmd) report(e *env, err error, warnings []*config.Error) error {
-	type problem struct {
-		File   string `json:"file"`
-		Line   int    `json:"line,omitempty"`
-		Column int    `json:"column,omitempty"`
-		Field  string `json:"field,omitempty"`
-		Reason string `json:"reason"`
-	}
 	result := struct {
-		OK       bool      `json:"ok"`
-		Errors   []problem `json:"errors,omitempty"`
-		Warnings []problem `json:"warnings,omitempty"`
+		OK       bool             `json:"ok"`
+		Errors   []config.Problem `json:"errors,omitempty"`
+		Warnings []config.Problem `json:"warnings,omitempty"`
 	}{OK: err == nil}
-	problems := func(list []*config.Error) (all []problem) {
-		for _, e := range list {
-			all = append(all, problem{e.File, e.Line, e.Column, e.Field, e.Reason})
-		}
-		return all
-	}
-	result.Warnings = problems(warnings)
+	result.Warnings = config.Errors(warnings).Problems()
 	var errs config.Errors
 	switch {
 	case errors.As(err, &errs):
-		result.Errors = problems(errs)
+		result.Errors = errs.Problems()
 	case err != nil:
-		result.Errors = []problem{{File: c.Config, Reason: err.Error()}}
+		result.Errors = []config.Problem{{File: c.Config, Reason: err.Error()}}
 	}
 	text, marshalErr := json.Marshal(result)
 	if marshalErr != nil {

@@ -24,6 +24,7 @@ import (
 type grammar struct {
 	Run         runCmd         `cmd:"" group:"node" help:"Run a node."`
 	Check       checkCmd       `cmd:"" group:"node" help:"Validate a configuration."`
+	Diff        diffCmd        `cmd:"" group:"node" help:"Show what a reload of a configuration would do."`
 	Top         topCmd         `cmd:"" group:"node" help:"Show a node live in the terminal."`
 	Schema      schemaCmd      `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
 	Backup      backupCmd      `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`

@@ -4,6 +4,7 @@ _ferry() {
 	local -a verbs=(
 		'run:Run a node.'
 		'check:Validate a configuration.'
+		'diff:Show what a reload of a configuration would do.'
 		'top:Show a node live in the terminal.'
 		'schema:Print the JSON Schema of a configuration.'
 		'backup:Save streams and data directory of a node while it runs.'
@@ -43,6 +44,17 @@ _ferry() {
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML.]:FILE:_files' \
 			'--resolved''[Print the configuration that counts, with included files, values of ${...} and defaults, without secrets.]' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+		;;
+	diff)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-c --config)'{-c,--config=}'[The configuration that the node would run.]:FILE:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			':admin:_files'
 		;;
 	top)
 		_arguments -s \
