@@ -45,6 +45,25 @@ func by(flags byte, number, tag uint32, payload string) []byte {
 	}, []byte(payload))
 }
 
+// expectFrom reads until as many messages have come as want has bytes: one each, from a source and without a path.
+func (p *peer) expectFrom(source ferry.SourceID, want string) {
+	p.t.Helper()
+	got := ""
+	for len(got) < len(want) {
+		f := p.read()
+		if f.Kind() != native.Pub {
+			continue
+		}
+		if f.Source() != source || f.Flags()&^native.FlagValid != 0 {
+			p.t.Errorf("message %x has source %d and flags %x", f.Payload(), f.Source(), f.Flags())
+		}
+		got += string(f.Payload())
+	}
+	if got != want {
+		p.t.Errorf("got %x, want %x", got, want)
+	}
+}
+
 // TestForgedPaths: a client that names a path it may not name loses its connection, and no other client notices.
 func TestForgedPaths(t *testing.T) {
 	_, addr := serve(t, hop.Config{Node: "hub", Identify: edge})
@@ -109,20 +128,7 @@ func TestPathsThatEndHere(t *testing.T) {
 		batch = append(batch, b...)
 	}
 	p.write(batch)
-	got := ""
-	for len(got) < 4 {
-		f := sub.read()
-		if f.Kind() != native.Pub {
-			continue
-		}
-		if f.Source() != p.id || f.Flags()&^native.FlagValid != 0 {
-			t.Errorf("message %x has source %d and flags %x", f.Payload(), f.Source(), f.Flags())
-		}
-		got += string(f.Payload())
-	}
-	if got != "\x01\x04\x05\x06" {
-		t.Errorf("got %x", got)
-	}
+	sub.expectFrom(p.id, "\x01\x04\x05\x06")
 	if s := h.Snapshot(); s.Dropped["loop"] != 1 || s.Dropped["hops"] != 1 {
 		t.Errorf("dropped %v", s.Dropped)
 	}
@@ -145,20 +151,7 @@ func TestRefusedBehindForwarded(t *testing.T) {
 		}
 	}
 	p.write(batch)
-	got := ""
-	for len(got) < 7 {
-		f := sub.read()
-		if f.Kind() != native.Pub {
-			continue
-		}
-		if f.Source() != p.id || f.Flags()&^native.FlagValid != 0 {
-			t.Errorf("message %x has source %d and flags %x", f.Payload(), f.Source(), f.Flags())
-		}
-		got += string(f.Payload())
-	}
-	if got != "\x01\x02\x03\x04\x01\x02\x04" {
-		t.Errorf("got %x", got)
-	}
+	sub.expectFrom(p.id, "\x01\x02\x03\x04\x01\x02\x04")
 	if s := h.Snapshot(); s.Dropped["invalid"] != 3 {
 		t.Errorf("dropped %v", s.Dropped)
 	}
