@@ -55,12 +55,12 @@ func question() harness.Question {
 		},
 	}
 	for _, s := range sizes {
-		q.Cases = append(q.Cases, s.name)
+		q.Cases = append(q.Cases, s.Name)
 		for _, pair := range [][2]string{{twoTCP, oneTCP}, {twoQUIC, oneQUIC}} {
-			q.Goals = append(q.Goals, harness.AtMost(1.1, s.name+": "+pair[0]+", CPU of a node and message, times that of "+pair[1], func(r *harness.Result) float64 {
-				return r.Ratio(pair[0], pair[1], s.name, perNode)
-			}), harness.AtMost(0, s.name+": "+pair[0]+", messages validated at the second node", func(r *harness.Result) float64 {
-				return r.Stat(pair[0], s.name, validated).Median
+			q.Goals = append(q.Goals, harness.AtMost(1.1, s.Name+": "+pair[0]+", CPU of a node and message, times that of "+pair[1], func(r *harness.Result) float64 {
+				return r.Ratio(pair[0], pair[1], s.Name, perNode)
+			}), harness.AtMost(0, s.Name+": "+pair[0]+", messages validated at the second node", func(r *harness.Result) float64 {
+				return r.Stat(pair[0], s.Name, validated).Median
 			}))
 		}
 	}

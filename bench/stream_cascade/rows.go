@@ -10,14 +10,7 @@ import (
 	"example.com/ferry/bench/internal/pubsub"
 )
 
-// size is a case: the size of a message, and how many messages a measurement with a budget of 50 ms sends at full speed.
-type size struct {
-	name  string
-	bytes int
-	count int
-}
-
-var sizes = []size{{"100 B", 100, 300_000}, {"1 KiB", 1 << 10, 100_000}}
+var sizes = pubsub.Sizes{{Name: "100 B", Bytes: 100, Count: 300_000}, {Name: "1 KiB", Bytes: 1 << 10, Count: 100_000}}
 
 // row is what is compared.
 type row struct {
@@ -51,26 +44,20 @@ func (e *experiment) prepare(dir string) error {
 // check sends a few messages through each row in each case.
 func (e *experiment) check() error {
 	for _, r := range rows {
-		for _, s := range sizes {
-			c, err := e.start(r, s)
-			if err != nil {
-				return err
-			}
-			_, err = c.Closed(100)
-			if err == nil {
-				_, err = e.validated(r, c)
-			}
-			c.Close()
-			if err != nil {
-				return err
-			}
+		start := func(s pubsub.Size) (*pubsub.Run, error) { return e.start(r, s) }
+		err := sizes.Check(start, func(c *pubsub.Run) error {
+			_, err := e.validated(r, c)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (e *experiment) start(r row, s size) (*pubsub.Run, error) {
-	c, err := pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Size: s.bytes, Cascade: r.cascade})
+func (e *experiment) start(r row, s pubsub.Size) (*pubsub.Run, error) {
+	c, err := pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Size: s.Bytes, Cascade: r.cascade})
 	if err == nil && r.cascade {
 		if err = c.AwaitLink(); err != nil {
 			c.Close()
@@ -92,32 +79,27 @@ func (e *experiment) validated(r row, c *pubsub.Run) (float64, error) {
 }
 
 func (e *experiment) contender(r row) harness.Contender {
-	return harness.Contender{Name: r.name, Kind: r.kind, Version: "this commit", Measure: func(name string, budget time.Duration) (harness.Figures, error) {
-		for _, s := range sizes {
-			if s.name == name {
-				return e.measure(r, s, budget)
-			}
-		}
-		return nil, fmt.Errorf("stream_cascade: no case %q", name)
-	}}
+	return harness.Contender{Name: r.name, Kind: r.kind, Version: "this commit", Measure: sizes.Measure("stream_cascade", func(s pubsub.Size, budget time.Duration) (harness.Figures, error) {
+		return e.measure(r, s, budget)
+	})}
 }
 
 // measure starts the processes, warms them up, and sends messages at the rate of the row.
-func (e *experiment) measure(r row, s size, budget time.Duration) (harness.Figures, error) {
-	scale := float64(budget) / float64(50*time.Millisecond)
+func (e *experiment) measure(r row, s pubsub.Size, budget time.Duration) (harness.Figures, error) {
+	n := s.Messages(budget)
 	c, err := e.start(r, s)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	if _, err := c.Closed(max(50, int(float64(s.count)*scale/4))); err != nil {
+	if _, err := c.Closed(max(50, n/4)); err != nil {
 		return nil, err
 	}
-	full, err := c.Closed(max(100, int(float64(s.count)*scale)))
+	full, err := c.Closed(n)
 	if err != nil {
 		return nil, err
 	}
-	key := string(r.system) + s.name
+	key := string(r.system) + s.Name
 	if !r.cascade {
 		e.rates[key] = full.Rate
 	} else if err := c.AwaitLink(); err != nil {

@@ -77,8 +77,8 @@ func question() harness.Question {
 	}
 	q.Figures = append(q.Figures, sourceCPU, nodeCPU, functCPU)
 	for _, s := range sizes {
-		q.Cases = append(q.Cases, s.name)
-		q.Goals = append(q.Goals, goals(s.name)...)
+		q.Cases = append(q.Cases, s.Name)
+		q.Goals = append(q.Goals, goals(s.Name)...)
 	}
 	// The relays come first: their rates are loads of the other rows.
 	for _, r := range rows {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -12,15 +11,8 @@ import (
 	"example.com/ferry/bench/internal/pubsub"
 )
 
-// size is a case: the size of a message, and how many messages a measurement with a budget of 50 ms sends at full speed. They
-// take between a tenth of a second and two; a run of less than half a second is repeated.
-type size struct {
-	name  string
-	bytes int
-	count int
-}
-
-var sizes = []size{{"100 B", 100, 800_000}, {"1 KiB", 1 << 10, 150_000}, {"64 KiB", 64 << 10, 4000}}
+// sizes take between a tenth of a second and two at full speed. A run of less than half a second is repeated.
+var sizes = pubsub.Sizes{{Name: "100 B", Bytes: 100, Count: 800_000}, {Name: "1 KiB", Bytes: 1 << 10, Count: 150_000}, {Name: "64 KiB", Bytes: 64 << 10, Count: 4000}}
 
 // row is what is compared.
 type row struct {
@@ -68,34 +60,22 @@ func (e *experiment) prepare(dir string) error {
 // check sends a few messages through each row in each case.
 func (e *experiment) check() error {
 	for _, r := range rows {
-		for _, s := range sizes {
-			c, err := e.start(r, s)
-			if err != nil {
-				return err
-			}
-			_, err = c.Closed(100)
-			c.Close()
-			if err != nil {
-				return err
-			}
+		start := func(s pubsub.Size) (*pubsub.Run, error) { return e.start(r, s) }
+		if err := sizes.Check(start, nil); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (e *experiment) start(r row, s size) (*pubsub.Run, error) {
-	return pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.bytes})
+func (e *experiment) start(r row, s pubsub.Size) (*pubsub.Run, error) {
+	return pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.Bytes})
 }
 
 func (e *experiment) contender(r row) harness.Contender {
-	return harness.Contender{Name: r.name, Kind: r.kind, Version: r.version, Measure: func(name string, budget time.Duration) (harness.Figures, error) {
-		for _, s := range sizes {
-			if s.name == name {
-				return e.measure(r, s, budget)
-			}
-		}
-		return nil, fmt.Errorf("stream_e2e: no case %q", name)
-	}}
+	return harness.Contender{Name: r.name, Kind: r.kind, Version: r.version, Measure: sizes.Measure("stream_e2e", func(s pubsub.Size, budget time.Duration) (harness.Figures, error) {
+		return e.measure(r, s, budget)
+	})}
 }
 
 // middle repeats a run of n messages at full speed, and returns the run with the median rate.
@@ -113,9 +93,8 @@ func middle(c *pubsub.Run, n int, while time.Duration) (pubsub.Closed, error) {
 }
 
 // measure starts the three processes, warms them up, and sends messages at each load.
-func (e *experiment) measure(r row, s size, budget time.Duration) (harness.Figures, error) {
-	scale := float64(budget) / float64(50*time.Millisecond)
-	n := max(100, int(float64(s.count)*scale))
+func (e *experiment) measure(r row, s pubsub.Size, budget time.Duration) (harness.Figures, error) {
+	n := s.Messages(budget)
 	c, err := e.start(r, s)
 	if err != nil {
 		return nil, err
@@ -134,16 +113,16 @@ func (e *experiment) measure(r row, s size, budget time.Duration) (harness.Figur
 		sourceCPU: closed.CPU.Source, nodeCPU: closed.CPU.Node, functCPU: closed.CPU.Function,
 	}
 	if r.name == r.relay {
-		e.relayRates[r.name+s.name] = closed.Rate
+		e.relayRates[r.name+s.Name] = closed.Rate
 	}
 	for _, l := range loads {
 		rate := l.part * closed.Rate
 		if l.relay {
-			rate = l.part * e.relayRates[r.relay+s.name]
+			rate = l.part * e.relayRates[r.relay+s.Name]
 		}
 		// Half a second, but enough messages for a p99 and no more than the figures need.
 		count := min(max(rate/2, 600), 200_000)
-		o, err := c.Open(max(20, int(count*scale)), rate)
+		o, err := c.Open(max(20, int(count*pubsub.Scale(budget))), rate)
 		if err != nil {
 			return nil, err
 		}
