@@ -29,8 +29,8 @@ const (
 // takesBatches reports whether a source on the wall clock, which does not move during a turn, may pass batches to the output.
 func (to output[T]) takesBatches() bool { return to.takes != nil && to.takes() != oneByOne }
 
-// always returns the takes of an operator that takes all batches in one way.
-func always(t taking) func() taking { return func() taking { return t } }
+func takesQuietly() taking       { return quietly }
+func takesWhileEmitting() taking { return whileEmitting }
 
 // allIndices are the indices of a whole batch.
 var allIndices = func() (all [batchSize]int32) {

@@ -19,7 +19,7 @@ type timeline struct {
 	idle        bool     // other timelines do not wait for this one
 	watchers    []func() // called after each advance
 	ends        []step   // when windows on this line end
-	numbered    uint64   // counts timers
+	scheduled   uint64   // counts calls of schedule
 }
 
 func newTimeline(now int64) *timeline {
@@ -117,8 +117,8 @@ func (c clock) schedule(t *timer, at int64) {
 	for len(l.levels) <= c.level {
 		l.levels = append(l.levels, nil)
 	}
-	c.number(t)
-	t.at = at
+	l.scheduled++
+	t.at, t.order = at, l.scheduled
 	q := &l.levels[c.level]
 	if t.place > 0 {
 		heap.Fix(q, t.place-1)
@@ -126,14 +126,6 @@ func (c clock) schedule(t *timer, at int64) {
 		heap.Push(q, t)
 	}
 	l.due = min(l.due, at)
-}
-
-// number gives t its place among timers with the same time, behind those that have one already.
-func (c clock) number(t *timer) {
-	if t.order == 0 {
-		c.line.numbered++
-		t.order = c.line.numbered
-	}
 }
 
 // cancel makes t not fire.
@@ -147,7 +139,7 @@ func (c clock) cancel(t *timer) {
 type timer struct {
 	fire  func(at int64)
 	at    int64
-	order uint64 // of two timers with one time the one with the lower number fires first; 0 until it has a number
+	order uint64 // of two timers with one time the one that was scheduled first fires first
 	place int    // in the heap, from 1; 0 if the timer is not scheduled
 }
 

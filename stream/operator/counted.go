@@ -23,7 +23,7 @@ func attachCounted[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s
 		o.span.End = at
 		o.emit(at)
 	}
-	takes := always(whileEmitting)
+	takes := takesWhileEmitting
 	if o.size > 0 {
 		takes = nil
 	}

@@ -114,20 +114,47 @@ func (o *eventTime[T]) most() int64 {
 	return later(o.run.wall.now, o.Ahead)
 }
 
-// takeAll passes on a batch in parts. A value that moves the timeline to a timer, or may be late, is passed on alone.
+// takeAll passes on a batch. If time reaches a timer meanwhile, or a value may be late, it does so in parts.
 func (o *eventTime[T]) takeAll(b *batch[T]) {
 	o.active()
-	times := b.given
+	most := o.most()
+	times, least, latest := o.timesOf(b, most)
+	o.part = batch[T]{b.values, times, b.given, b.chosen}
+	if earlier(latest, int64(o.Bound)) < min(o.line.due, o.line.horizon(least)) {
+		o.arrive(latest, most)
+		o.to.all(&o.part)
+	} else {
+		o.takeParts(b, times, most)
+	}
+	o.part = batch[T]{}
+}
+
+// timesOf returns the times of the values of a batch, the earliest one, and the latest one that moves the timeline.
+func (o *eventTime[T]) timesOf(b *batch[T], most int64) (times []int64, least, latest int64) {
+	times, least, latest = b.given, math.MaxInt64, o.latest
 	if o.of != nil {
 		if o.times == nil {
 			o.times = make([]int64, batchSize)
 		}
 		times = o.times[:len(b.values)]
-		for _, i := range b.chosen {
-			times[i] = o.of(b.values[i])
+	}
+	of, values := o.of, b.values
+	for _, i := range b.chosen {
+		if of != nil {
+			times[i] = of(values[i])
+		}
+		t := times[i]
+		least = min(least, t)
+		if t <= most {
+			latest = max(latest, t)
 		}
 	}
-	most, given := o.most(), o.run.given
+	return times, least, latest
+}
+
+// takeParts passes on a batch in parts. A value that moves the timeline to a timer, or may be late, is passed on alone.
+func (o *eventTime[T]) takeParts(b *batch[T], times []int64, most int64) {
+	given := o.run.given
 	for rest := b.chosen; len(rest) > 0; {
 		n := o.untimed(times, rest, most)
 		if n == 0 {
@@ -142,7 +169,7 @@ func (o *eventTime[T]) takeAll(b *batch[T]) {
 		o.to.all(&o.part)
 		rest = rest[n:]
 	}
-	o.part, o.run.given = batch[T]{}, given
+	o.run.given = given
 }
 
 // untimed moves the timeline by the first values for which no timer is due and that are not late, and returns their number.

@@ -28,11 +28,11 @@ func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
 // sift puts the indices of the chosen values for which keep returns true in kept, and returns their number. It writes each index and
 // then counts it or not, because a processor cannot predict the branch of a filter that passes values at random.
 func sift[T any](kept []int32, b *batch[T], keep func(T) bool) (n int) {
-	kept = kept[:len(b.chosen)]
+	kept, values := kept[:len(b.chosen)], b.values
 	for _, i := range b.chosen {
 		kept[n] = i
 		passes := 0
-		if keep(b.values[i]) {
+		if keep(values[i]) {
 			passes = 1
 		}
 		n += passes

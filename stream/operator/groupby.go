@@ -29,7 +29,7 @@ func GroupBy[T, R any, K comparable](in Stream[T], key func(T) K, each func(Stre
 	return Stream[Keyed[K, R]]{func(s *scope, to output[Keyed[K, R]]) clock {
 		check(g.Max >= 0 && g.Idle >= 0, func() error { return fmt.Errorf("groups with Max %d and Idle %v: want none negative", g.Max, g.Idle) })
 		g.Max = cmp.Or(g.Max, defaultMaxKeys)
-		o := &groups[T, R, K]{Groups: g, takes: oneByOne, scope: s, key: key, each: each, to: to, open: map[K]*group[T, K]{}}
+		o := &groups[T, R, K]{Groups: g, scope: s, key: key, each: each, to: to, open: map[K]*group[T, K]{}}
 		s.last++
 		o.id = fmt.Sprintf("%s%d-group", s.path, s.last)
 		o.clock = in.connect(s, output[T]{
@@ -69,8 +69,6 @@ type groups[T, R any, K comparable] struct {
 	open  map[K]*group[T, K]
 	made  uint64 // counts groups
 	takes taking
-	part  batch[T]
-	in    []*group[T, K] // groups that have values of the batch
 }
 
 // group is one group.
@@ -79,9 +77,6 @@ type group[T any, K comparable] struct {
 	scope  *scope
 	to     output[T]
 	number uint64
-
-	// Values of the batch that is spread: the indices of the first and the last one.
-	first, last int32
 
 	// With Groups.Idle.
 	used  int64 // time of the last value
@@ -94,8 +89,8 @@ func (o *groups[T, R, K]) template() clock {
 	s := &scope{run: o.scope.run, path: o.id + "/template/", template: true}
 	p := &group[T, K]{scope: s}
 	out := o.build(p, output[R]{next: func(R, int64) {}, end: func() {}})
-	if o.Idle == 0 && p.to.takes != nil && p.to.takes() == quietly {
-		o.takes = quietly
+	if o.takes = whileEmitting; o.Idle == 0 && p.to.takes != nil {
+		o.takes = p.to.takes()
 	}
 	return out
 }
@@ -119,7 +114,7 @@ func (o *groups[T, R, K]) add(k K) *group[T, K] {
 		return nil
 	}
 	o.made++
-	p := &group[T, K]{key: k, scope: o.scope.group(o.id, k), number: o.made, first: none}
+	p := &group[T, K]{key: k, scope: o.scope.group(o.id, k), number: o.made}
 	o.build(p, output[R]{next: func(v R, at int64) { o.to.next(Keyed[K, R]{k, v}, at) }, end: func() {}})
 	o.open[k] = p
 	o.scope.run.stats.Groups++
@@ -140,44 +135,20 @@ func (o *groups[T, R, K]) add(k K) *group[T, K] {
 	return p
 }
 
-// none is the index of no value.
-const none = -1
-
-// spread passes the values of a batch to their groups, all values of one group together. Groups emit nothing meanwhile, so their order
-// does not matter.
+// spread passes the values of a batch to their groups.
 func (o *groups[T, R, K]) spread(b *batch[T]) {
-	buffers := &o.scope.run.buffers
-	next, chosen := buffers.take(), buffers.take() // next links the values of a group
+	key, open, values, at := o.key, o.open, b.values, b.at
 	for _, i := range b.chosen {
-		k := o.key(b.values[i])
-		p := o.open[k]
+		v := &values[i]
+		k := key(*v)
+		p := open[k]
 		if p == nil {
 			if p = o.add(k); p == nil {
 				continue
 			}
 		}
-		if next[i] = none; p.first == none {
-			p.first = i
-			o.in = append(o.in, p)
-		} else {
-			next[p.last] = i
-		}
-		p.last = i
+		p.to.next(*v, at[i])
 	}
-	for _, p := range o.in {
-		n := 0
-		for i := p.first; i != none; i = next[i] {
-			chosen[n] = i
-			n++
-		}
-		p.first = none
-		o.part = batch[T]{b.values, b.at, b.given, chosen[:n]}
-		p.to.all(&o.part)
-	}
-	clear(o.in)
-	o.in, o.part = o.in[:0], batch[T]{}
-	buffers.release(next)
-	buffers.release(chosen)
 }
 
 // remove ends a group.

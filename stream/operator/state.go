@@ -63,10 +63,11 @@ type cell struct {
 // gets what save returns, a value of the same type.
 func newCell[S any](s *scope, kind string, saved *S, save func() (S, bool)) (c *cell, restored bool) {
 	s.last++
-	c = &cell{key: fmt.Sprintf("%s%d-%s", s.path, s.last, kind), state: &s.run.state, dirty: true}
+	c = &cell{state: &s.run.state, dirty: true}
 	if c.state.store == nil {
 		return c, false
 	}
+	c.key = fmt.Sprintf("%s%d-%s", s.path, s.last, kind)
 	name := unexported(reflect.TypeFor[S](), map[reflect.Type]bool{})
 	check(name == "", func() error {
 		return fmt.Errorf("the state of %s cannot be stored: the field %s is not exported: export it, or implement encoding.BinaryMarshaler", kind, name)
@@ -130,6 +131,9 @@ func (r *Running) commit() {
 
 // group returns the scope of the group with a key.
 func (s *scope) group(id string, key any) *scope {
+	if s.run.state.store == nil {
+		return &scope{run: s.run, path: id + "/"} // no cell has a key
+	}
 	data, err := cbor.Codec{}.Marshal(key)
 	check(err == nil, func() error { return fmt.Errorf("the key %v of a group: %w", key, err) })
 	return &scope{run: s.run, path: id + "/" + hex.EncodeToString(data) + "/"}

@@ -40,9 +40,9 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 	o := &timed[T, A, R]{Windows: w, Aggregate: a, run: s.run, to: to}
 	o.maxValues = cmp.Or(o.maxValues, math.MaxInt)
 	o.open = window.Windows[A]{New: a.New, Refused: o.refuse, Config: window.Config{Late: w.lateness, MaxOpen: cmp.Or(w.maxOpen, defaultMaxOpen)}}
-	o.open.Merge = func(into, from *A) { o.Merge(into, *from) }
-	takes := always(quietly)
+	takes := takesQuietly
 	if w.kind == bySession {
+		o.open.Merge = func(into, from *A) { o.Merge(into, *from) }
 		o.open.Session, takes = w.size, nil
 	} else {
 		o.open.Time, o.open.Every = w.size, w.step
@@ -70,7 +70,6 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 		takes: takes,
 		end:   o.end,
 	})
-	o.clock.number(&o.timer) // now: batches change the order in which groups schedule
 	if w.kind == byTime {
 		o.clock.line.endsAt(step{int64(w.size), int64(w.step)})
 	}

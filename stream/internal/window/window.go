@@ -49,7 +49,9 @@ type Windows[S any] struct {
 // all of them have ended, or too many are open. The slice is valid until the next call of Add or Pop, as are the windows.
 func (w *Windows[S]) Add(at int64) []*Window[S] {
 	w.added = w.added[:0]
-	w.recycle()
+	if w.popped != nil {
+		w.recycle()
+	}
 	switch {
 	case w.Session > 0:
 		w.addSession(at)
@@ -77,7 +79,9 @@ func (w *Windows[S]) Pass(watermark int64) {
 // removed, unless it takes late values. It is valid until the next call of Add or Pop.
 func (w *Windows[S]) Pop(watermark int64) *Window[S] {
 	w.Pass(watermark)
-	w.recycle()
+	if w.popped != nil {
+		w.recycle()
+	}
 	for i := 0; i < len(w.open); {
 		each := w.open[i]
 		switch full := w.Count > 0 && each.Count >= w.Count; {
@@ -103,7 +107,9 @@ func (w *Windows[S]) Pop(watermark int64) *Window[S] {
 
 // Flush removes the next window, whether it has ended or not, and returns it; nil if there is none. It is valid until the next call.
 func (w *Windows[S]) Flush() *Window[S] {
-	w.recycle()
+	if w.popped != nil {
+		w.recycle()
+	}
 	if len(w.open) == 0 {
 		return nil
 	}
@@ -157,6 +163,12 @@ func (w *Windows[S]) addTimed(at int64) {
 		every = int64(w.Time)
 	}
 	i := len(w.open)
+	if i > 0 && every == int64(w.Time) {
+		if last := w.open[i-1]; last.Start <= at && at < last.End { // without a division
+			w.added = append(w.added, last)
+			return
+		}
+	}
 	for start := floor(at, every); uint64(at)-uint64(start) < uint64(w.Time); start -= every { // unsigned, as it may exceed int64
 		for i > 0 && w.open[i-1].Start > start {
 			i--
@@ -184,16 +196,24 @@ func (w *Windows[S]) begin(i int, start, end int64) {
 		}
 		return
 	}
-	made := new(Window[S])
-	if n := len(w.spare); n > 0 {
-		made, w.spare = w.spare[n-1], w.spare[:n-1]
-	}
-	*made = Window[S]{Start: start, End: end}
+	made := w.reused()
+	made.Start, made.End = start, end
 	if w.New != nil {
 		made.Acc = w.New()
 	}
 	w.open = slices.Insert(w.open, i, made)
 	w.added = append(w.added, made)
+}
+
+// reused returns an empty window, of those that were removed if there is one.
+func (w *Windows[S]) reused() *Window[S] {
+	last := len(w.spare) - 1
+	if last < 0 {
+		return new(Window[S])
+	}
+	made := w.spare[last]
+	w.spare = w.spare[:last]
+	return made
 }
 
 func (w *Windows[S]) remove(i int) {
@@ -204,9 +224,6 @@ func (w *Windows[S]) remove(i int) {
 // recycle keeps the memory of the window that was removed last for the next ones, without what the caller has gathered.
 func (w *Windows[S]) recycle() {
 	const most = 4
-	if w.popped == nil {
-		return
-	}
 	if *w.popped = (Window[S]{}); len(w.spare) < most {
 		w.spare = append(w.spare, w.popped)
 	}
