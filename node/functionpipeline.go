@@ -19,7 +19,7 @@ func (f *function) openPipeline(ctx context.Context) (err error) {
 		return nil
 	}
 	f.pipeline, err = pipeline.New(pipeline.Config{
-		Name: f.Name, Steps: f.Pipeline, Observe: f.Observe, MaxGroups: f.MaxGroups, State: f.State,
+		Name: f.Name, Steps: f.Pipeline, Observe: f.Observe, MaxGroups: f.MaxGroups, GroupIdle: f.GroupIdle, State: f.State,
 		Formats: f.node.extensions.Formats, Output: f.client, Log: f.node.log,
 	})
 	if err != nil || f.State == "" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/topic"
@@ -19,6 +20,9 @@ func (f Function) checkPipeline(at string, streams []Stream, errs *configErrors)
 		if f.MaxGroups != 0 {
 			errs.add(at+"max_groups", "is for a pipeline: leave it out")
 		}
+		if f.GroupIdle != 0 {
+			errs.add(at+"group_idle", "is for a pipeline: leave it out")
+		}
 		return
 	}
 	switch {
@@ -30,6 +34,9 @@ func (f Function) checkPipeline(at string, streams []Stream, errs *configErrors)
 		errs.add(at+"concurrency", "means nothing for a pipeline, which handles one message at a time: leave it out")
 	case f.Timeout > 0:
 		errs.add(at+"timeout", "means nothing for a pipeline: leave it out")
+	}
+	if f.GroupIdle != 0 && f.GroupIdle < time.Second {
+		errs.add(at+"group_idle", "%v is too short: at least 1s, or leave it out", f.GroupIdle)
 	}
 	stateful, err := pipeline.Check(f.Pipeline, f.Observe)
 	var wrong invalid.Errors

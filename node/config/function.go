@@ -33,6 +33,10 @@ type Function struct {
 	// 10000.
 	MaxGroups int `yaml:"max_groups,omitempty" schema:"min=0"`
 
+	// GroupIdle drops a group of a pipeline, with its state, that has had no message for this long and holds no window. Zero means
+	// never.
+	GroupIdle time.Duration `yaml:"group_idle,omitempty"`
+
 	// Observe are the tags whose messages it gets; + and # are wildcards.
 	Observe []string `yaml:"observe" schema:"required"`
 

@@ -86,6 +86,8 @@ func TestPipelineRefused(t *testing.T) {
 		{"too much overlap", "      - window: {time: 1h, every: 1s}\n      - count: true\n" + end, "window.every: 1s makes 3600 windows of each message: at most 1000"},
 		{"lateness without event time", "      - window: {time: 1s, lateness: 1s}\n      - count: true\n" + end, "window.lateness: is for event_time"},
 		{"too much lateness", "      - window: {time: 1s, event_time: t, lateness: 1h}\n      - count: true\n" + end, "window.lateness: 1h0m0s keeps 3600 windows open: at most 1000"},
+		{"ahead without event time", "      - window: {time: 1s, ahead: 1h}\n      - count: true\n" + end, "window.ahead: is for event_time"},
+		{"short group_idle", "      - throttle: 1s\n" + end + "    group_idle: 10ms\n", "functions[0].group_idle: 10ms is too short: at least 1s"},
 		{"bad unit", "      - window: {time: 1s, event_time: t, unit: sec}\n      - count: true\n" + end, `window.unit: "sec" is not one of ns, us, ms, s`},
 		{"two aggregates in one", "      - window: {time: 1s}\n      - {mean: a, max: a}\n" + end, "functions[0].pipeline[1].max: beside mean"},
 		{"same name twice", "      - window: {time: 1s}\n      - aggregate: [{mean: a}, {mean: b}]\n" + end, "node.yaml:6:39: functions[0].pipeline[1].aggregate[1].mean: the record has a field mean already: name this one with as"},

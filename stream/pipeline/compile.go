@@ -240,7 +240,7 @@ func (c *compiler) aggregate(list []Aggregation, at string, s *Step) {
 	}
 	stage := &windowStage{
 		kind:      window.Config{Time: w.Time, Every: w.Every, Count: w.Count, Session: w.Session},
-		eventTime: -1, unit: w.Unit.nanoseconds(), lateness: int64(w.Lateness), idle: int64(w.Idle),
+		eventTime: -1, unit: w.Unit.nanoseconds(), lateness: int64(w.Lateness), ahead: int64(cmp.Or(w.Ahead, defaultAhead)), idle: int64(w.Idle),
 	}
 	var extra []operand
 	if w.EventTime != "" {
@@ -323,7 +323,7 @@ func (c *compiler) checkDuration(at string, d time.Duration) {
 }
 
 func (c *compiler) checkWindow(w *Window, at string) {
-	for name, d := range map[string]time.Duration{"time": w.Time, "every": w.Every, "session": w.Session, "lateness": w.Lateness, "idle": w.Idle} {
+	for name, d := range map[string]time.Duration{"time": w.Time, "every": w.Every, "session": w.Session, "lateness": w.Lateness, "ahead": w.Ahead, "idle": w.Idle} {
 		c.checkDuration(at+"."+name, d)
 	}
 	if w.Count < 0 {
@@ -348,7 +348,7 @@ func (c *compiler) checkWindow(w *Window, at string) {
 		for _, each := range []struct {
 			name string
 			set  bool
-		}{{"unit", w.Unit != ""}, {"lateness", w.Lateness > 0}, {"idle", w.Idle > 0}} {
+		}{{"unit", w.Unit != ""}, {"lateness", w.Lateness > 0}, {"ahead", w.Ahead > 0}, {"idle", w.Idle > 0}} {
 			if each.set {
 				c.wrong(at+"."+each.name, "is for event_time: name the field that has the time")
 			}
@@ -362,6 +362,9 @@ func (c *compiler) checkWindow(w *Window, at string) {
 		c.wrong(at+".lateness", "%v keeps %d windows open: at most %d", w.Lateness, w.Lateness/every, maxOverlap)
 	}
 }
+
+// defaultAhead is the Ahead of a Window that has none.
+const defaultAhead = 24 * time.Hour
 
 // maxOverlap bounds how many windows a message belongs to, and how many lateness keeps open.
 const maxOverlap = 1000

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"container/list"
 	"math"
+	"time"
 )
 
 // never is a time that does not come.
@@ -30,6 +31,9 @@ type group struct {
 	recent *list.Element
 	open   int
 
+	used    int64 // time of the last message
+	expires int64 // when the group may be dropped because it has had no message; never if it may not
+
 	// Of a pipeline that saves its state.
 	applied map[string]uint64 // highest sequence number in this state, by the key within which the stream keeps its order
 	sent    uint64            // number of the next result
@@ -47,6 +51,9 @@ func (g *group) update() (opened int) {
 			g.open += s.open()
 		}
 	}
+	if g.open == 0 {
+		g.due = min(g.due, g.expires)
+	}
 	return opened + g.open
 }
 
@@ -62,6 +69,7 @@ func (g *group) idle(now int64) bool {
 // groups are the groups of a pipeline, at most limit.
 type groups struct {
 	limit  int
+	idle   time.Duration // Config.GroupIdle
 	byKey  map[string]*group
 	recent list.List // of *group; the one that was used last is at the back
 	queue  queue
@@ -83,11 +91,30 @@ func (gs *groups) updated(g *group) {
 	}
 }
 
-// add adds a group, unless there are too many.
-func (gs *groups) add(g *group) {
-	g.at, g.due = -1, never
+// add adds a group at a time.
+func (gs *groups) add(g *group, now int64) {
+	g.at, g.due, g.used, g.expires = -1, never, now, never
+	if gs.idle > 0 {
+		g.expires = now + int64(gs.idle)
+	}
 	g.recent = gs.recent.PushBack(g)
 	gs.byKey[g.key] = g
+}
+
+// expired reports whether g has had no message for GroupIdle and holds nothing. If it does not, expired sets when it may be.
+func (gs *groups) expired(g *group, now int64) bool {
+	if gs.idle == 0 || g.open > 0 || g.expires > now {
+		return false
+	}
+	idle := int64(gs.idle)
+	if g.used <= now-idle && len(g.pending) == 0 {
+		return true
+	}
+	if g.expires = g.used + idle; g.expires <= now {
+		g.expires = now + idle
+	}
+	gs.updated(g)
+	return false
 }
 
 func (gs *groups) remove(g *group) {
@@ -104,7 +131,7 @@ func (gs *groups) remove(g *group) {
 const maxLooks = 8
 
 // crowded returns a group that can make room for another one. It is nil if the first of those that were used longest ago hold
-// something.
+// something. The next call looks at others.
 func (gs *groups) crowded(now int64) *group {
 	e := gs.recent.Front()
 	for range maxLooks {
@@ -114,7 +141,8 @@ func (gs *groups) crowded(now int64) *group {
 		if g := e.Value.(*group); g.idle(now) {
 			return g
 		}
-		e = e.Next()
+		gs.recent.MoveToBack(e)
+		e = gs.recent.Front()
 	}
 	return nil
 }

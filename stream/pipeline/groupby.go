@@ -25,6 +25,7 @@ func (s *groupStage) handle(r *run, _ *group, m *message) {
 		}
 	} else {
 		r.groups.recent.MoveToBack(g.recent)
+		g.used = r.time
 	}
 	if r.saves {
 		if !g.isNew(r.input) {
@@ -75,6 +76,6 @@ func (s *groupStage) begin(r *run, m *message) *group {
 	if !s.byTag {
 		g.fields = []byte(g.key) // the key is the fields, in JSON
 	}
-	r.groups.add(g)
+	r.groups.add(g, r.time)
 	return g
 }

@@ -33,6 +33,84 @@ func TestMaxGroups(t *testing.T) {
 	})
 }
 
+// TestRoomBehindBusyGroups: a group that holds nothing makes room, also if many that hold something were used before it.
+func TestRoomBehindBusyGroups(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const busy = 3 * maxLooks
+		r := newRig(t, Config{MaxGroups: busy + 1, Steps: steps(Step{Where: `!(v == 1)`}, Step{GroupBy: &Paths{"id"}},
+			Step{Throttle: time.Second}, Step{Where: "v == 2"}, Step{Window: &Window{Count: 2}}, Step{Aggregation: Aggregation{Count: true}}, Step{Publish: "out"})})
+		for i := range busy {
+			r.put("a", fmt.Sprintf(`{"id":%d,"v":2}`, i))
+		}
+		r.put("a", `{"id":"idle","v":3}`)
+		time.Sleep(time.Minute)
+		for range 5 {
+			r.put("a", `{"id":"new","v":2}`)
+		}
+		if s := r.Stats(); s.Groups != busy+1 || s.Open != busy+1 || s.Refused == 5 {
+			t.Errorf("got %+v, want the new group in place of the idle one", s)
+		}
+	})
+}
+
+// TestGroupIdle: a group without messages is dropped, unless it holds a window.
+func TestGroupIdle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		scan := Step{Scan: []Aggregation{{Count: true}}}
+		r := newRig(t, Config{MaxGroups: 2, GroupIdle: time.Hour, Steps: steps(scan, Step{Publish: "out/+"})})
+		for _, step := range []struct {
+			after  time.Duration
+			tag    string
+			groups int
+			want   string
+		}{
+			{0, "a", 1, `out/a {"count":1}`},
+			{50 * time.Minute, "a", 1, `out/a {"count":2}`},
+			{50 * time.Minute, "b", 2, `out/b {"count":1}`},
+			{30 * time.Minute, "c", 2, `out/c {"count":1}`},
+			{2 * time.Hour, "c", 1, `out/c {"count":1}`},
+		} {
+			time.Sleep(step.after)
+			synctest.Wait()
+			r.put(step.tag, `{}`)
+			if got := r.results(); got != step.want || r.Stats().Groups != step.groups {
+				t.Errorf("%+v: got %q and %d groups", step, got, r.Stats().Groups)
+			}
+		}
+		w := newRig(t, Config{GroupIdle: time.Hour, Steps: steps(Step{Window: &Window{Count: 2}}, Step{Aggregation: Aggregation{Count: true}}, Step{Select: map[string]string{"n": "count"}}, Step{Publish: "out/+"})})
+		w.put("a", `{}`)
+		time.Sleep(5 * time.Hour)
+		w.put("a", `{}`)
+		if got := w.results(); got != `out/a {"n":2}` {
+			t.Errorf("got %q: the open window is lost", got)
+		}
+	})
+}
+
+// TestAhead: a message whose event time is in the far future does not make the other ones of its group late.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for _, ahead := range []time.Duration{0, 48 * time.Hour} {
+			r := newRig(t, Config{Steps: steps(Step{Window: &Window{Time: 10 * time.Second, EventTime: "t", Ahead: ahead}}, Step{Aggregation: Aggregation{Count: true}},
+				Step{Select: map[string]string{"n": "count"}}, Step{Publish: "out/+"})})
+			now := time.Now().Truncate(10 * time.Second)
+			for _, after := range []time.Duration{0, 36 * time.Hour, time.Second, 2 * time.Second, 10 * time.Second} {
+				r.put("a", fmt.Sprintf(`{"t":%d}`, now.Add(after).UnixNano()))
+			}
+			want, skipped, late := `out/a {"n":3}`, uint64(1), uint64(0)
+			if ahead > 36*time.Hour {
+				want, skipped, late = `out/a {"n":1}`, 0, 3
+			}
+			if got, s := r.results(), r.Stats().Steps[0]; got != want || s.Skipped != skipped || s.Late != late {
+				t.Errorf("ahead %v: got %q, %+v", ahead, got, s)
+			}
+		}
+	})
+}
+
 // TestCrowdedOut: with saved state, an idle group makes room for a new one, and its state is removed.
 func TestCrowdedOut(t *testing.T) {
 	t.Parallel()

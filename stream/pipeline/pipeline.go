@@ -27,6 +27,10 @@ type Config struct {
 	// MaxGroups bounds the groups. Messages of further groups are counted and dropped. Zero means 10000.
 	MaxGroups int
 
+	// GroupIdle drops a group, with its state, that has had no message for this long, and holds no window and no message. Zero means
+	// never.
+	GroupIdle time.Duration
+
 	// State is the tag below which the state is saved: one tag for each group. It belongs to a stream that is stored at least once,
 	// and the messages of the function come from a durable. Empty means that the state is in memory only.
 	State string
@@ -91,6 +95,7 @@ func New(cfg Config) (*Pipeline, error) {
 	if p.groups.limit = cfg.MaxGroups; p.groups.limit == 0 {
 		p.groups.limit = defaultMaxGroups
 	}
+	p.groups.idle = cfg.GroupIdle
 	typed, err := format.NewByType(cfg.Formats)
 	if err != nil {
 		return nil, fmt.Errorf("pipeline: %w", err)
@@ -213,8 +218,11 @@ func (p *Pipeline) tick() {
 		r.changed(g)
 		r.advance(g)
 		r.groups.updated(g)
-		if !p.saves && g.idle(r.time) {
+		switch {
+		case !p.saves && g.idle(r.time):
 			p.groups.remove(g)
+		case r.groups.expired(g, r.time):
+			r.drop(g)
 		}
 	}
 	if err := p.end(); err != nil && p.ctx.Err() == nil {

@@ -149,6 +149,7 @@ func (r *run) appendState(dst []byte, g *group) []byte {
 func (p *Pipeline) Restore(states iter.Seq2[[]byte, error]) (restored, emptied int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.begin(p.ctx, p.cfg.Output)
 	outdated := map[string]bool{}
 	for data, err := range states {
 		if err != nil {
@@ -165,13 +166,12 @@ func (p *Pipeline) Restore(states iter.Seq2[[]byte, error]) (restored, emptied i
 		if g.gone || len(p.groups.byKey) >= p.groups.limit {
 			continue
 		}
-		p.groups.add(g)
+		p.groups.add(g, p.run.time)
 		p.groups.updated(g)
 		if !complete {
 			outdated[g.key] = true
 		}
 	}
-	p.begin(p.ctx, p.cfg.Output)
 	return len(p.groups.byKey), len(outdated), p.end()
 }
 

@@ -13,7 +13,7 @@ type Stats struct {
 type StepStats struct {
 	Text    string // the step on one line
 	In, Out uint64 // messages or records
-	Skipped uint64 // messages that lack a field that the step needs, or have it in another form
+	Skipped uint64 // messages that lack a field that the step needs, or have it in another form; or whose event time is too far ahead
 	Late    uint64 // messages whose windows had ended
 }
 

@@ -105,6 +105,10 @@ type Window struct {
 	// Lateness is how long, in event time, a window waits for messages that are older than the newest one of the group.
 	Lateness time.Duration `yaml:"lateness,omitempty"`
 
+	// Ahead is how much later than the node's clock the time of a message may be. A later one is skipped: it would end the windows of
+	// all messages before it. It needs event_time. Zero means 24h.
+	Ahead time.Duration `yaml:"ahead,omitempty" json:",omitempty"` // omitted, so that the state of steps without it is still theirs
+
 	// Idle closes the windows of a group that has had no message for this long, by the node's clock. It needs event_time. Zero means
 	// the length of a window and lateness.
 	Idle time.Duration `yaml:"idle,omitempty"`

@@ -119,6 +119,9 @@ func (w *Window) String() string {
 	if w.EventTime != "" {
 		text += " by " + w.EventTime
 	}
+	if w.Ahead > 0 {
+		text += ", ahead " + w.Ahead.String()
+	}
 	if w.Lateness > 0 {
 		text += ", late " + w.Lateness.String()
 	}

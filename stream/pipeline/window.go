@@ -18,6 +18,7 @@ type windowStage struct {
 	eventTime int // index of the operand in the reader; -1 for the time of arrival
 	unit      int64
 	lateness  int64
+	ahead     int64
 	idle      int64
 	record    []byte
 	made      message
@@ -41,7 +42,7 @@ func (s *windowStage) handle(r *run, g *group, m *message) {
 	at := r.time
 	if s.eventTime >= 0 {
 		var ok bool
-		if at, ok = timeOf(&s.reader.values[s.eventTime], s.unit); !ok {
+		if at, ok = timeOf(&s.reader.values[s.eventTime], s.unit); !ok || at-r.time > s.ahead {
 			s.now.skipped++
 			return
 		}
