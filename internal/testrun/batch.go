@@ -89,8 +89,8 @@ func runBatches(t *tally, batches []batch) error {
 
 // run runs `go test` and adds its events to t. A failed command is an error only if no event reports a failure.
 func (b batch) run(t *tally) error {
-	// No vet here, because make lint runs vet.
-	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-shuffle=on", "-vet=off"}, b.flags, b.packages)...)
+	// No vet here, because make lint runs vet. The default timeout of 10 minutes is too short for the largest packages on a busy machine.
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json", "-shuffle=on", "-vet=off", "-timeout=20m"}, b.flags, b.packages)...)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Stderr = os.Stderr

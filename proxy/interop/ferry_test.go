@@ -76,6 +76,9 @@ func runText(t *testing.T, name, text string, servers map[string]string) *ferry 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains("\n"+text, "\ndrain:") {
+		text += "\ndrain: {timeout: 1m}\n" // a busy machine may need more than the default after an attack
+	}
 	file := filepath.Join(t.TempDir(), name)
 	f := &ferry{t: t}
 	onFreePort(t, func() (*exec.Cmd, string) {
