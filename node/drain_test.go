@@ -84,7 +84,7 @@ func TestDrainPhases(t *testing.T) {
 	}
 
 	close(over)
-	await("phase=requests", "at_most=10s")
+	await("phase=requests", "at_most=1m0s")
 	await("phase=functions")
 	await("phase=storing")
 	await("node stopped")

@@ -32,6 +32,7 @@ func quiet(t *testing.T) *config.Config {
 	cfg.Admin.Address = "127.0.0.1:0"
 	cfg.DataDir = filepath.Join(t.TempDir(), "data")
 	cfg.Live = config.Live{Interval: 20 * time.Millisecond}
+	cfg.Drain.Timeout = time.Minute // of a busy machine
 	return cfg
 }
 

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"example.com/ferry"
@@ -324,7 +325,7 @@ func (s *session) onClosing(why error) {
 	s.broker.calls.remove(&s.calls)
 	var e *native.Error
 	switch {
-	case peer.IsClean(why):
+	case peer.IsClean(why), s.broker.leftInTime(why):
 		s.log.Debug("connection closed")
 	case errors.As(why, &e):
 		s.broker.countRefusal(e.Code)
@@ -332,6 +333,13 @@ func (s *session) onClosing(why error) {
 	default:
 		s.log.Info("connection lost", "err", why)
 	}
+}
+
+// leftInTime reports whether a client has left because the broker stops. The broker may write to it at the same time.
+func (b *Broker) leftInTime(why error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.draining && errors.Is(why, syscall.EPIPE)
 }
 
 // onClosed releases the session's resources. It is called after the session's goroutines have ended.
