@@ -16,6 +16,8 @@ type Credential struct {
 	TokenHash  []byte // SHA-256 of the token; nil if the client has no token
 	CommonName string // common name of a certificate that the listener has verified; "" if the client has none
 	Open       bool   // a listener may give the identity to clients without a credential: see LocalConfig.Anonymous
+
+	byToken, byName, unproved *Identity // what clients have that prove themselves so; set by NewIdentities
 }
 
 // proof is what a client proved its identity by. The zero value is the proof of an Identity that did not come from an
@@ -50,7 +52,14 @@ func NewIdentities(clients []Credential) (*Identities, error) {
 			}
 		}
 	}
-	return &Identities{append([]Credential(nil), clients...)}, nil
+	i := &Identities{append([]Credential(nil), clients...)}
+	for k := range i.known {
+		c := &i.known[k]
+		c.byToken = c.proved(proof{tokenHash: string(c.TokenHash)})
+		c.byName = c.proved(proof{commonName: c.CommonName})
+		c.unproved = c.proved(proof{anonymous: true})
+	}
+	return i, nil
 }
 
 // Identify is a Config.Identify for these clients. The time of a token comparison depends only on the number of
@@ -61,7 +70,7 @@ func (i *Identities) Identify(token []byte, state *tls.ConnectionState) (*Identi
 		if c == nil {
 			return nil, errors.New("hop: unknown token")
 		}
-		return c.proved(proof{tokenHash: string(c.TokenHash)}), nil
+		return c.byToken, nil
 	}
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return nil, errors.New("hop: neither token nor verified certificate")
@@ -71,7 +80,7 @@ func (i *Identities) Identify(token []byte, state *tls.ConnectionState) (*Identi
 	if c == nil {
 		return nil, fmt.Errorf("hop: no identity has the common_name %q of the certificate", name)
 	}
-	return c.proved(proof{commonName: name}), nil
+	return c.byName, nil
 }
 
 // again returns the present identity of a client that another Identities has identified as before. It returns nil if no
@@ -90,7 +99,13 @@ func (i *Identities) again(before *Identity) *Identity {
 	if c == nil || c.Identity.Name != before.Name {
 		return nil
 	}
-	return c.proved(p)
+	switch {
+	case p.tokenHash != "":
+		return c.byToken
+	case p.commonName != "":
+		return c.byName
+	}
+	return c.unproved
 }
 
 // proved returns the identity of a client that has proved itself by p.
@@ -113,7 +128,7 @@ func (i *Identities) byToken(hash []byte) (found *Credential) {
 // Anonymous returns the identity of clients without a credential that a listener names, or nil.
 func (i *Identities) Anonymous(name string) *Identity {
 	if c := i.open(name); c != nil {
-		return c.proved(proof{anonymous: true})
+		return c.unproved
 	}
 	return nil
 }

@@ -57,7 +57,6 @@ type localOutlet struct {
 	closed      bool
 	delivered   bool // Deliver was called, and Flush was not since
 	roomChanged chan struct{}
-	run         Run
 	lastTag     string // of deliverStored, so that messages of one tag share the string
 }
 
@@ -113,8 +112,9 @@ func (o *localOutlet) deliver(sub *LocalSub, tag string, frames []byte, n int) (
 	if o.closed {
 		return len(frames), n
 	}
-	o.run.tag, o.run.frames, o.run.left = tag, frames, n
-	count = o.pass(sub, n)
+	run := runs.Get().(*Run) //nolint:forcetypeassert // the pool has no other values
+	run.tag, run.frames, run.left = tag, frames, n
+	count = o.pass(sub, run)
 	if count == n {
 		return len(frames), n
 	}
@@ -124,11 +124,16 @@ func (o *localOutlet) deliver(sub *LocalSub, tag string, frames []byte, n int) (
 	return taken, count
 }
 
-// pass calls Deliver with o.run, which has n messages.
-func (o *localOutlet) pass(sub *LocalSub, n int) int {
+// runs has unused Runs.
+var runs = sync.Pool{New: func() any { return new(Run) }}
+
+// pass calls Deliver with a run, which it releases.
+func (o *localOutlet) pass(sub *LocalSub, run *Run) int {
 	o.delivered = true
-	count := max(min(o.handler.Deliver(sub, &o.run), n), 0)
-	o.run = Run{}
+	n := run.left
+	count := max(min(o.handler.Deliver(sub, run), n), 0)
+	*run = Run{}
+	runs.Put(run)
 	o.full = count < n
 	return count
 }
@@ -146,21 +151,23 @@ func (o *localOutlet) deliverStored(sub *LocalSub, f native.Frame, before uint32
 	if string(v.Tag) != o.lastTag {
 		o.lastTag = string(v.Tag)
 	}
-	o.run.left = 1
-	o.run.stored = Message{
+	run := runs.Get().(*Run) //nolint:forcetypeassert // the pool has no other values
+	run.left = 1
+	run.stored = Message{
 		Tag: o.lastTag, Type: f.Type(), Time: f.Time(), Payload: f.Payload(), Extension: f.Extension(),
 		Sequence: v.Sequence, Deliveries: before,
 	}
-	return o.pass(sub, 1) == 1
+	return o.pass(sub, run) == 1
 }
 
 // deliverRecord passes a record. extension is its extension.
 func (o *localOutlet) deliverRecord(sub *LocalSub, record *engine.Record, extension []byte) bool {
-	o.run.left = 1
-	o.run.stored = Message{
+	run := runs.Get().(*Run) //nolint:forcetypeassert // the pool has no other values
+	run.left = 1
+	run.stored = Message{
 		Tag: record.Tag, Type: record.Type, Time: record.Time, Payload: record.Payload, Extension: extension, Sequence: record.Sequence,
 	}
-	return o.pass(sub, 1) == 1
+	return o.pass(sub, run) == 1
 }
 
 var _ outlet = (*peer.FrameWriter)(nil)

@@ -29,15 +29,20 @@ type subscriberStream struct {
 	selected  uint32                    // subscription to which the client assigns the next PUB
 	ready     peer.FIFO[*deliveryQueue] // queues that have messages and credit, and wait for room
 	resumable []*publisher              // publishers whose credit is released after the lock
-	legs      peer.FIFO[*leg]           // legs of calls that have frames and wait for room
-	heldBytes int                       // bytes of frames in legs
 	members   []*member                 // members of durables that wait for room
+	*streamCalls
+}
+
+// streamCalls is what a stream has for calls; nil for a client in the process, which has none.
+type streamCalls struct {
+	legs      peer.FIFO[*leg] // legs of calls that have frames and wait for room
+	heldBytes int             // bytes of frames in legs
 	methods   peer.MethodNumbers
 }
 
 // attach makes w the writer of s. It is called before the first frame is appended.
 func (s *subscriberStream) attach(w *peer.FrameWriter) {
-	s.outlet, s.wire = w, w
+	s.outlet, s.wire, s.streamCalls = w, w, &streamCalls{}
 	s.methods.Limit = maxMethodNumbers
 	w.Refill = s.refill
 }
@@ -45,8 +50,8 @@ func (s *subscriberStream) attach(w *peer.FrameWriter) {
 // refill moves messages from the delivery queues and frames of calls into the next write, a quantum from each in turn. The function
 // that it returns makes durables send to their members that waited for room.
 func (s *subscriberStream) refill() func() {
-	for s.ready.Len()+s.legs.Len() > 0 && s.Room() > 0 {
-		if s.legs.Len() > 0 {
+	for s.ready.Len()+s.legsWaiting() > 0 && s.Room() > 0 {
+		if s.legsWaiting() > 0 {
 			l := s.legs.Pop()
 			l.flush(quantum)
 			if l.scheduled = l.frames.Bytes() > 0; l.scheduled {
@@ -82,6 +87,14 @@ func (s *subscriberStream) refill() func() {
 	}
 }
 
+// legsWaiting returns how many legs of calls wait for room.
+func (s *subscriberStream) legsWaiting() int {
+	if s.streamCalls == nil {
+		return 0
+	}
+	return s.legs.Len()
+}
+
 // selectSub makes the PUBs that follow on the stream belong to a subscription.
 func (s *subscriberStream) selectSub(id uint32) {
 	if s.selected != id {
@@ -94,12 +107,14 @@ func (s *subscriberStream) selectSub(id uint32) {
 func (s *subscriberStream) dropLegs() {
 	s.Lock()
 	defer s.Unlock()
-	for s.legs.Len() > 0 {
+	for s.legsWaiting() > 0 {
 		l := s.legs.Pop()
 		l.scheduled = false
 		l.frames.Clear(func([]byte) {})
 	}
-	s.heldBytes = 0
+	if s.streamCalls != nil {
+		s.heldBytes = 0
+	}
 }
 
 // takeResumable returns a function that resumes the publishers in resumable, or nil if there are none. That function

@@ -11,17 +11,17 @@ import (
 // begin serves the session, which is the connection's from now on: CONNACK, what the client has not acknowledged on its last
 // connection, and then what has gathered since.
 func (c *conn) begin(s *session, present bool) {
-	c.session = s
-	s.expiry = c.expiry
+	h := c.hello
+	c.session, c.hello = s, nil
+	s.expiry = h.expiry
 	if s.local == nil {
 		s.local = c.local
 	}
-	c.conn.Write(c.connack(present))
+	c.conn.Write(c.connack(h, present))
 	s.mu.Lock()
-	s.conn, s.peer, s.woken, s.credit, s.failure, s.lifetime = c, c.peer, false, false, nil, s.expiry
+	s.conn, s.peer, s.woken, s.credit, s.failure, s.lifetime = c, h.peer, false, false, nil, s.expiry
 	s.repeating = true
 	s.mu.Unlock()
-	c.peer = peerLimits{}
 	c.ls.server.counters.connected.Add(1)
 	c.attached = c.ls.loop.Now()
 	c.conn.SetTimer(progressTimer, c.progressInterval())
@@ -39,17 +39,17 @@ func (c *conn) begin(s *session, present bool) {
 }
 
 // connack returns the CONNACK. MQTT 5.0, section 3.2.2.3.
-func (c *conn) connack(present bool) []byte {
+func (c *conn) connack(h *hello, present bool) []byte {
 	v := wire.ConnackPacket{SessionPresent: present}
 	if c.version == wire.V5 {
 		cfg := &c.ls.server.cfg
 		var ps wire.Properties
-		ps = wire.AppendUint(ps, wire.SessionExpiryInterval, uint32(c.expiry/time.Second))
+		ps = wire.AppendUint(ps, wire.SessionExpiryInterval, uint32(h.expiry/time.Second))
 		ps = wire.AppendUint(ps, wire.ReceiveMaximum, uint32(cfg.MaxInFlight))
 		ps = wire.AppendUint(ps, wire.MaximumPacketSize, uint32(c.ls.listener.cfg.MaxPacket))
 		ps = wire.AppendUint(ps, wire.TopicAliasMaximum, maxAliases)
-		if c.assigned {
-			ps = wire.AppendText(ps, wire.AssignedClientIdentifier, c.clientID)
+		if h.assigned {
+			ps = wire.AppendText(ps, wire.AssignedClientIdentifier, h.clientID)
 		}
 		v.Properties = ps
 	}

@@ -38,7 +38,11 @@ type conn struct {
 	progressed time.Duration // when that was, as Loop.Now
 	attached   time.Duration // when CONNACK was sent, as Loop.Now
 
-	// What CONNECT says, until the session is attached.
+	hello *hello // nil unless attaching
+}
+
+// hello is what CONNECT says about the session.
+type hello struct {
 	identity, clientID string
 	clean, assigned    bool
 	expiry             time.Duration
@@ -189,7 +193,7 @@ func (c *conn) fail(err error) {
 	if c.left {
 		return
 	}
-	c.ls.server.cfg.Log.Debug("mqtt: connection ended", "client", c.clientID, "identity", c.identity, "err", err)
+	c.ls.server.cfg.Log.Debug("mqtt: connection ended", "client", c.session.clientID, "identity", c.session.identity, "err", err)
 	var e *wire.Error
 	if !errors.As(err, &e) {
 		e = &wire.Error{Code: disconnectCode(err), Reason: reasonOf(err)}

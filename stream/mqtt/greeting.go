@@ -135,9 +135,9 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 		client.Close()
 		return err
 	}
-	c.clean, c.assigned, c.expiry = v.CleanStart, assigned, h.ls.server.expiryOf(v)
-	c.peer = peerOf(v)
-	c.identity, c.clientID = identity.Name, clientID
+	c.hello = &hello{
+		identity: identity.Name, clientID: clientID, clean: v.CleanStart, assigned: assigned, expiry: h.ls.server.expiryOf(v), peer: peerOf(v),
+	}
 	lc.SetHandler(c)
 	lc.PauseReading()
 	lc.StopTimer(silenceTimer)

@@ -72,7 +72,8 @@ func sessionKey(identity, clientID string) string { return identity + "\x00" + c
 // attach gives the session of a client to a connection: at once, or when the connection that has it has left. It is called on the loop
 // of c.
 func (v *Server) attach(c *conn) {
-	key := sessionKey(c.identity, c.clientID)
+	h := c.hello
+	key := sessionKey(h.identity, h.clientID)
 	v.mu.Lock()
 	s := v.sessions[key]
 	if s != nil && s.owner != nil {
@@ -87,7 +88,7 @@ func (v *Server) attach(c *conn) {
 		return
 	}
 	old := s
-	if s != nil && c.clean {
+	if s != nil && h.clean {
 		delete(v.sessions, key)
 		s.ended, s = true, nil
 	}
@@ -101,7 +102,7 @@ func (v *Server) attach(c *conn) {
 			}
 			return
 		}
-		s = &session{server: v, identity: c.identity, clientID: c.clientID, number: number()}
+		s = &session{server: v, identity: key[:len(h.identity)], clientID: key[len(h.identity)+1:], number: number()}
 		v.sessions[key] = s
 	}
 	s.owner, s.will = c, nil // a will that is delayed is not published: MQTT 5.0, section 3.1.3.2.2
@@ -158,7 +159,7 @@ func (v *Server) detach(c *conn, w *will) {
 func (v *Server) cancel(c *conn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if s := v.sessions[sessionKey(c.identity, c.clientID)]; s != nil && s.next == c {
+	if s := v.sessions[sessionKey(c.hello.identity, c.hello.clientID)]; s != nil && s.next == c {
 		s.next = nil
 	}
 }
