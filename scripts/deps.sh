@@ -42,6 +42,7 @@ done <<-END
 	nghttpd nghttp2-server
 	nghttpx nghttp2-proxy
 	curl curl
+	mosquitto mosquitto
 	openssl openssl
 	python3 python3
 	node nodejs
