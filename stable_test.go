@@ -96,6 +96,8 @@ func TestUnnamed(t *testing.T) {
 		{"a package was added, unnamed", "", "api stream/wasm.Guest struct", "WebAssembly", 1},
 		{"a package was added", "", "api stream/wasm.Guest struct", "Guests in WebAssembly: `stream/wasm`", 0},
 		{"a metric has another label", "metric ferry_calls_total{code}", "metric ferry_calls_total{service,code}", "`ferry_calls_total` has the service", 0},
+		{"a metric was added", "", "metric ferry_calls_total{code}", "Calls have counters", 1},
+		{"a metric was added to others", "", "metric ferry_calls_total{code}", "`calls:` has counters", 0},
 		{"a flag was removed", "cli sub --where", "", "`ferry sub --where-not`", 1},
 		{"and is named as a flag", "cli sub --where", "", "`ferry sub --where` was renamed", 0},
 		{"a flag was added", "", "cli sub --count", "`ferry sub` can stop", 0},
@@ -144,6 +146,8 @@ func owners(line string) (names []string) {
 		for part := range strings.SplitSeq(word, ".") {
 			names = append(names, strings.TrimSuffix(part, "[]"))
 		}
+	case "metric": // ferry_mqtt_sessions belongs to mqtt
+		names = append(names, strings.SplitN(word, "_", 3)[1])
 	case "cli":
 		names = append(names, strings.Fields(rest)...)
 	}

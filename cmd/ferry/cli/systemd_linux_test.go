@@ -2,7 +2,6 @@ package cli
 
 import (
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -41,9 +40,6 @@ func TestSystemd(t *testing.T) {
 	n := runNode(t, nodeYAML)
 	await("READY=1")
 	await("WATCHDOG=1")
-	if err := os.WriteFile(filepath.Join(n.dir, "node.yaml"), []byte(nodeYAML+"log: {level: debug}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	if err := n.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
