@@ -134,7 +134,7 @@ func TestRules(t *testing.T) {
 		change(next)
 		found := rule.Field == "include" // it is no difference: what the files have is
 		for _, d := range n.config().Differences(next) {
-			found = found || strings.HasPrefix(regexp.MustCompile(`\[\d+\]`).ReplaceAllString(d.At, "[]"), rule.Field) && d.Note == rule.Note
+			found = found || config.RuleOf(regexp.MustCompile(`\[\d+\]`).ReplaceAllString(d.At, "[]")) == rule
 		}
 		if !found {
 			t.Errorf("%s: the change is not one of its fields: %+v", rule.Field, n.config().Differences(next))

@@ -68,7 +68,7 @@ func TestPlan(t *testing.T) {
 	}), "limits.max_frame 1MiB>2MiB; limits.queue 1MiB>2MiB", "limits.max_frame: this change needs a restart", "")
 	expect("a value of the node", bundle(t, map[string]string{"node.yaml": text + "names: ['${FERRY_TEST_OF_THE_NODE}.example.com']\n"}), "names []>[[redacted]]", "", "")
 	expect("a wrong value of the node", bundle(t, map[string]string{"node.yaml": text + "log: {level: '${FERRY_TEST_OF_THE_NODE}'}\n"}), "", "", "log.level: this value is not valid")
-	expect("a mistake in an included file", bundle(t, map[string]string{"node.yaml": "include: more.yaml\n" + text, "more.yaml": "log:\n  levle: debug\n"}), "", "", "more.yaml:2:3: log.levle: unknown field")
+	expect("a mistake in an included file", bundle(t, map[string]string{"node.yaml": "include: more.yaml\n" + text, "more.yaml": "log:\n  colour: debug\n"}), "", "", "more.yaml:2:3: log.colour: unknown field")
 	if err := os.WriteFile(token, []byte("another token of the pump"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type Difference struct {
 	Was     string `json:"was,omitempty"` // short values, without secrets
 	Is      string `json:"is,omitempty"`
 	Effect  Effect `json:"effect"`
-	Note    string `json:"note,omitempty"` // of the Rule
+	Note    string `json:"note,omitempty"` // Note or Gone of the Rule
 }
 
 // Kind is the kind of a Difference.
@@ -68,6 +68,12 @@ func (d *differences) add(p place, kind Kind, s sides) {
 	made := Difference{Section: p.section(), Entry: p.entry, Field: p.field, At: p.at, Kind: kind, Effect: r.Effect, Note: r.Note}
 	if kind != Changed && r.Effect == Restarts { // there is nothing to restart
 		made.Effect = Applies
+	}
+	switch kind {
+	case Added:
+		made.Note = ""
+	case Removed:
+		made.Note = r.Gone
 	}
 	if p.entry == "" { // the section is a part of the field already
 		made.Field = strings.TrimPrefix(strings.TrimPrefix(p.field, made.Section), ".")

@@ -77,7 +77,8 @@ func TestRulesAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| field | a change while the node runs | |\n|---|---|---|\n")
 	for _, r := range Rules() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", r.Field, r.Effect, r.Note)
+		notes := slices.DeleteFunc([]string{r.Note, "removed: " + r.Gone}, func(note string) bool { return note == "" || note == "removed: " })
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", r.Field, r.Effect, strings.Join(notes, "; "))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

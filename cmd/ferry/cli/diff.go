@@ -107,8 +107,11 @@ func difference(d config.Difference) string {
 		}
 	}
 	line := strings.Join(parts, " ")
+	if len(parts) > 1 && d.Was+d.Is != "" {
+		line += ":"
+	}
 	if d.Was != "" || d.Is != "" {
-		line += fmt.Sprintf(": %s -> %s", orNothing(d.Was), orNothing(d.Is))
+		line += fmt.Sprintf(" %s -> %s", orNothing(d.Was), orNothing(d.Is))
 	}
 	notes := []string{}
 	if d.Effect != config.Applies {
