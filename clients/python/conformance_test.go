@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/needs"
 	"example.com/ferry/protocol/native/conformance"
@@ -21,6 +22,7 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	path := startDrivers(t)
 	results := conformance.Client(t.Context(), conformance.ClientConfig{
+		Options: conformance.Options{Timeout: time.Minute}, // of a busy machine
 		Start: func(ctx context.Context) (conformance.Driver, error) {
 			c, err := new(net.Dialer).DialContext(ctx, "unix", path)
 			if err != nil {

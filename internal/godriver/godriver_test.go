@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/godriver"
 	"example.com/ferry/protocol/native/conformance"
@@ -13,7 +14,8 @@ import (
 // TestGoClient proves Go's client: it runs all cases for clients.
 func TestGoClient(t *testing.T) {
 	results := conformance.Client(t.Context(), conformance.ClientConfig{
-		Start: func(ctx context.Context) (conformance.Driver, error) { return start(ctx, t), nil },
+		Options: conformance.Options{Timeout: time.Minute}, // of a busy machine
+		Start:   func(ctx context.Context) (conformance.Driver, error) { return start(ctx, t), nil },
 		Listen: func(context.Context) (conformance.Listener, error) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			return listener{l}, err

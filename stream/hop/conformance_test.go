@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"example.com/ferry/format"
 	"example.com/ferry/format/json"
@@ -29,8 +30,9 @@ func TestConformance(t *testing.T) {
 		Stored: []hop.Stored{openStream(t, newEngine(t), "orders", "orders/#")},
 	})
 	results := conformance.Node(t.Context(), conformance.NodeConfig{
-		Dial:  func(context.Context) (io.ReadWriteCloser, error) { return net.Dial("tcp", addr) },
-		Token: []byte("t0k"), Stored: "orders", Forbidden: "secret", Salt: "1",
+		Options: conformance.Options{Timeout: time.Minute}, // of a busy machine
+		Dial:    func(context.Context) (io.ReadWriteCloser, error) { return net.Dial("tcp", addr) },
+		Token:   []byte("t0k"), Stored: "orders", Forbidden: "secret", Salt: "1",
 	})
 	if len(results) != len(conformance.NodeCases()) {
 		t.Errorf("%d of %d cases ran", len(results), len(conformance.NodeCases()))

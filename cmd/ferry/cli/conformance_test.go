@@ -12,7 +12,7 @@ import (
 // TestConformanceClient runs some cases against Go's client, whose driver is a process of its own.
 func TestConformanceClient(t *testing.T) {
 	t.Setenv(asFerry, "1")
-	got := ferryWith("", "conformance", "client", "--run", "^(handshake/hello|credit/window|serve/unary)$", "--", os.Args[0], "conformance", "driver")
+	got := ferryWith("", "conformance", "client", "--timeout", "1m", "--run", "^(handshake/hello|credit/window|serve/unary)$", "--", os.Args[0], "conformance", "driver")
 	if want := "pass  handshake/hello\npass  credit/window\npass  serve/unary\n"; got.status != 0 || got.stdout != want {
 		t.Errorf("status %d, %q, %q: want 0, %q", got.status, got.stdout, got.stderr, want)
 	}
@@ -34,7 +34,7 @@ func TestConformanceFailure(t *testing.T) {
 // TestConformanceNode runs some cases against a node, whose data directory has the token.
 func TestConformanceNode(t *testing.T) {
 	n := startNode(t)
-	got := ferryWith("", "conformance", "node", "--data-dir", n.dir, "--tags", "open", "--run", "^(handshake/token|publish/message|publish/forbidden)$", n.tcp)
+	got := ferryWith("", "conformance", "node", "--timeout", "1m", "--data-dir", n.dir, "--tags", "open", "--run", "^(handshake/token|publish/message|publish/forbidden)$", n.tcp)
 	want := "pass  handshake/token\npass  publish/message\nskip  publish/forbidden: no forbidden tag was given\n"
 	if got.status != 0 || got.stdout != want {
 		t.Errorf("status %d, %q, %q: want 0, %q", got.status, got.stdout, got.stderr, want)
