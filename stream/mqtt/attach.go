@@ -24,7 +24,7 @@ func (c *conn) begin(s *session, present bool) {
 	s.mu.Unlock()
 	c.ls.server.counters.connected.Add(1)
 	c.attached = c.ls.loop.Now()
-	c.conn.SetTimer(progressTimer, c.progressInterval())
+	c.watch()
 	if c.silence > 0 {
 		c.conn.SetTimer(silenceTimer, c.silence)
 	}
@@ -90,12 +90,13 @@ func (c *conn) subscribeAgain() {
 
 // subscribeHop subscribes at the broker. The error is a *native.Error.
 func (c *conn) subscribeHop(x *sub) error {
-	cfg := hop.LocalSubConfig{Filter: x.tags, Policy: subscriptionPolicy, User: x}
+	cfg := hop.LocalSubConfig{Filter: x.tags, Where: x.where, Policy: subscriptionPolicy, User: x}
 	if x.group != "" {
 		cfg.Group = strings.TrimPrefix(x.filter, wire.SharePrefix)
 	}
 	if x.durable.Name != "" {
 		cfg.Durable, cfg.Start = x.durable.Name, durableStart
+		c.watch()
 	}
 	var err error
 	x.hop, err = c.session.local.Subscribe(cfg)
@@ -211,10 +212,13 @@ func (c *conn) progressInterval() time.Duration {
 // no longer there: the stream has begun again, or the message was acked before the process ended.
 const resendTime = 30 * time.Second
 
-// progress looks after a connection from time to time. Durables must not take a slow client for one that is gone: what was sent stays
+// progress looks after a connection from time to time, while there is something to look after. Durables must not take a slow client for one that is gone: what was sent stays
 // on its way until the client has acknowledged it.
 func (c *conn) progress() {
-	now, unsent := c.ls.loop.Now(), c.conn.Unsent()
+	now, unsent, needed := c.ls.loop.Now(), 0, c.blocked != nil
+	if c.conn.Queued() > 0 {
+		unsent, needed = c.conn.Unsent(), true
+	}
 	if unsent == 0 || unsent != c.unsent {
 		c.unsent, c.progressed = unsent, now
 	}
@@ -226,6 +230,7 @@ func (c *conn) progress() {
 	next := c.progressInterval()
 	for _, x := range s.subs {
 		if x.durable.Name != "" && x.hop != nil {
+			needed = true
 			x.hop.Progress()
 			if wait := x.hop.AckWait() / 3; wait > 0 {
 				next = min(next, max(wait, 10*time.Millisecond))
@@ -236,11 +241,22 @@ func (c *conn) progress() {
 		c.blocked = nil
 		c.resumeReading()
 	}
+	s.mu.Lock()
 	if now-c.attached > resendTime {
-		s.mu.Lock()
 		s.flights.drop(func(f *flight) bool { return !f.sent })
-		s.mu.Unlock()
-		c.resume()
 	}
-	c.conn.SetTimer(progressTimer, next)
+	needed = needed || s.flights.sent() < s.flights.live
+	s.mu.Unlock()
+	c.resume()
+	if c.watched = needed; needed {
+		c.conn.SetTimer(progressTimer, next)
+	}
+}
+
+// watch makes progress be called. It costs little if that was done before.
+func (c *conn) watch() {
+	if !c.watched {
+		c.watched = true
+		c.conn.SetTimer(progressTimer, c.progressInterval())
+	}
 }

@@ -33,6 +33,7 @@ type conn struct {
 	refused bool          // a message was refused
 
 	pendingFull bool // as many messages wait to be stored as may
+	watched     bool // progress will be called
 
 	unsent     int           // result of Conn.Unsent when it last changed
 	progressed time.Duration // when that was, as Loop.Now
@@ -115,6 +116,9 @@ func (c *conn) Data(lc *loop.Conn, p []byte) (n int) {
 		return len(p)
 	}
 	stopped := c.waits()
+	if stopped {
+		c.watch()
+	}
 	c.attend()
 	if stopped && !c.left {
 		lc.PauseReading() // and on again at once, if attend has removed the reason
@@ -271,6 +275,7 @@ func (c *conn) attend() {
 	if out != nil {
 		c.conn.WriteShared(out, out.B)
 		out.Release()
+		c.watch()
 	}
 	ack(settled)
 	if failure != nil {

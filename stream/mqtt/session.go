@@ -72,6 +72,7 @@ type sub struct {
 	filter string // as the client has written it
 	tags   string // without $share/GROUP/
 	group  string // of a shared subscription
+	where  string // predicate; "" means none
 
 	// Guarded by session.mu.
 	qos               byte

@@ -37,6 +37,7 @@ type storedSub struct {
 	Filter            string `json:"filter"`
 	Tags              string `json:"tags"`
 	Group             string `json:"group,omitempty"`
+	Where             string `json:"where,omitempty"`
 	QoS               byte   `json:"qos"`
 	NoLocal           bool   `json:"no_local,omitempty"`
 	RetainAsPublished bool   `json:"retain_as_published,omitempty"`
@@ -121,7 +122,7 @@ func (t *storedSession) session(v *Server, now time.Time) *session {
 	}
 	for _, x := range t.Subs {
 		s.subs = append(s.subs, &sub{
-			filter: x.Filter, tags: x.Tags, group: x.Group, qos: min(x.QoS, 2), noLocal: x.NoLocal, retainAsPublished: x.RetainAsPublished,
+			filter: x.Filter, tags: x.Tags, group: x.Group, where: x.Where, qos: min(x.QoS, 2), noLocal: x.NoLocal, retainAsPublished: x.RetainAsPublished,
 			id: x.ID, ready: true, stored: x.Stored, durable: Cursor{x.Stream, x.Durable},
 		})
 		if x.NoLocal {
@@ -175,7 +176,7 @@ func (s *session) storedForm() storedSession {
 	}
 	for _, x := range s.subs {
 		t.Subs = append(t.Subs, storedSub{
-			Filter: x.filter, Tags: x.tags, Group: x.group, QoS: x.qos, NoLocal: x.noLocal, RetainAsPublished: x.retainAsPublished,
+			Filter: x.filter, Tags: x.tags, Group: x.group, Where: x.where, QoS: x.qos, NoLocal: x.noLocal, RetainAsPublished: x.retainAsPublished,
 			ID: x.id, Stream: x.durable.Stream, Durable: x.durable.Name, Stored: x.stored,
 		})
 	}

@@ -18,6 +18,9 @@ const (
 	durableStart       = native.StartNew
 )
 
+// whereProperty is the user property of SUBSCRIBE that is a predicate. Only messages for which it is true are delivered.
+const whereProperty = "where"
+
 // request is a SUBSCRIBE whose SUBACK waits until the broker says that all its subscriptions begin.
 type request struct {
 	id    uint16
@@ -36,10 +39,16 @@ type requested struct {
 // subscribe handles SUBSCRIBE. MQTT 5.0, section 3.8.
 func (c *conn) subscribe(v *wire.SubscribePacket) {
 	id, _ := v.Properties.Uint(wire.SubscriptionIdentifier)
+	where := ""
+	for p := range v.Properties.All() {
+		if p.ID == wire.UserProperty && string(p.Name) == whereProperty {
+			where = string(p.Text)
+		}
+	}
 	r := &request{id: v.ID}
 	for o := range v.Filters.All() {
 		code := wire.ReasonCode(o.QoS)
-		q, err := c.subscribeOne(&o, id)
+		q, err := c.subscribeOne(&o, id, where)
 		if err != nil {
 			c.ls.server.cfg.Log.Debug("mqtt: subscription refused", "client", c.session.clientID, "identity", c.session.identity, "filter", string(o.Filter), "err", err)
 			code = subscribeCode(err)
@@ -54,7 +63,7 @@ func (c *conn) subscribe(v *wire.SubscribePacket) {
 }
 
 // subscribeOne makes or replaces a subscription. The error says why it is refused.
-func (c *conn) subscribeOne(o *wire.Subscription, id uint32) (q requested, err error) {
+func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q requested, err error) {
 	s := c.session
 	filter := string(o.Filter)
 	parsed, err := wire.ParseFilter(filter)
@@ -67,8 +76,8 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32) (q requested, err e
 	stream, stored := c.ls.server.cfg.Broker.AtLeastOnce(parsed.Filter)
 	durable := stored && o.QoS > 0 && parsed.Group == "" && s.expiry > 0 && c.ls.server.cfg.Cursors != nil
 	x := s.find(filter)
-	q.retain = parsed.Group == "" && (o.RetainHandling == 0 || o.RetainHandling == 1 && x == nil)
-	if x != nil && x.hop != nil && (x.durable.Name != "") == durable && x.stored == stored {
+	q.retain = parsed.Group == "" && where == "" && (o.RetainHandling == 0 || o.RetainHandling == 1 && x == nil)
+	if x != nil && x.hop != nil && (x.durable.Name != "") == durable && x.stored == stored && x.where == where {
 		s.mu.Lock()
 		s.setOptions(x, o, id)
 		s.mu.Unlock()
@@ -81,7 +90,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32) (q requested, err e
 	if x != nil {
 		c.end(x)
 	}
-	x = &sub{filter: filter, tags: parsed.Filter, group: parsed.Group, stored: stored}
+	x = &sub{filter: filter, tags: parsed.Filter, group: parsed.Group, where: where, stored: stored}
 	if durable {
 		x.durable = Cursor{Stream: stream, Name: c.ls.server.durableName(s, filter)}
 	}
