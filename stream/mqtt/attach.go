@@ -113,7 +113,7 @@ func (c *conn) leave() {
 	s := c.session
 	if s == nil {
 		v.cancel(c)
-		c.local.Close()
+		c.disown()
 		return
 	}
 	v.counters.connected.Add(-1)
@@ -149,6 +149,15 @@ func (c *conn) leave() {
 	}
 	c.suspend(w != nil)
 	v.detach(c, w)
+}
+
+// disown closes the client of a connection without a session.
+func (c *conn) disown() {
+	v := c.ls.server
+	v.mu.Lock()
+	c.local.conn = nil
+	v.mu.Unlock()
+	c.local.Close()
 }
 
 // suspend ends what the session does not need at the broker while its client is away: durables keep their place in the stream, and

@@ -127,12 +127,12 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 	k.Local = client
 	c.local = k
 	identity := client.Identity()
-	if err = c.checkIdentity(v, identity); err != nil {
-		client.Close()
-		return err
+	if err = c.checkIdentity(v, identity); err == nil {
+		c.will, err = newWill(v.Will, identity.Publish)
 	}
-	if c.will, err = newWill(v.Will, identity.Publish); err != nil {
-		client.Close()
+	if err != nil {
+		c.left = true
+		c.disown()
 		return err
 	}
 	c.hello = &hello{
