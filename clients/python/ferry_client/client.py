@@ -288,7 +288,7 @@ class Client:
             found = self._publishers.get(tag)
             if found is not None:
                 if (pending := self._grants.get(found)) is not None:
-                    await asyncio.shield(pending)
+                    await asyncio.wait([pending])
                     continue
                 found.users += 1
                 return found

@@ -132,7 +132,7 @@ class Connection(asyncio.BufferedProtocol):
         for waiter in (*self._writers, *self._pings.values()):
             if not waiter.done():
                 waiter.set_exception(self.error)
-                waiter.exception()  # whoever has gone away need not take it
+                waiter.exception()  # the task that waits may have gone
         self._writers.clear()
         self._pings.clear()
         if not self.welcomed.done():

@@ -270,7 +270,7 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
         self.addAsyncCleanup(server.close)
         service = ferry.Service("test.Echo")
         seen: dict[str, list[str]] = {}
-        cancelled = asyncio.Event()
+        began, cancelled = asyncio.Event(), asyncio.Event()
 
         @service.unary("Say")
         async def say(request, call):
@@ -294,6 +294,7 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
 
         @service.unary("Wait")
         async def wait(request, call):
+            began.set()
             try:
                 await asyncio.sleep(600)
             finally:
@@ -321,6 +322,11 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(ferry.CallError) as late:
             await self.within(self.client.call("test.Echo.Wait", timeout=0.05))
         self.assertEqual(late.exception.status, ferry.CallCode.DEADLINE_EXCEEDED)
+        began.clear()
+        cancelled.clear()
+        calling = asyncio.create_task(self.client.call("test.Echo.Wait"))
+        await self.within(began.wait())
+        calling.cancel()
         await self.within(cancelled.wait())
 
         async with await self.within(self.client.stream("test.Echo.Repeat")) as stream:

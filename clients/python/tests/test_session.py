@@ -153,6 +153,24 @@ class PublishTest(Case):
             await self.within((await self.within(client.publisher("a"))).send(b"x"))
             await self.within(client._link.ended)
 
+    async def test_a_cancelled_request_for_a_tag_disturbs_no_other(self) -> None:
+        async def script(peer: Peer) -> None:
+            await peer.welcome()
+            await peer.expect(wire.TAG)
+            requested.set()
+            await peer.grant(number=2)
+
+        requested = asyncio.Event()
+        async with Node(script) as node:
+            client = await self.within(ferry.connect(node.address, reconnect=False))
+            first, second = (asyncio.create_task(client.publisher("a")) for _ in range(2))
+            await self.within(requested.wait())
+            first.cancel()
+            self.assertEqual((await self.within(second)).tag, "a")
+            await asyncio.gather(first, return_exceptions=True)
+            self.assertTrue(first.cancelled())
+            await self.within(client._runner)
+
 
 class SubscribeTest(Case):
     async def test_messages_arrive_however_their_bytes_do(self) -> None:
@@ -481,7 +499,7 @@ class HostileTest(Case):
                 got = []
 
                 async def script(peer: Peer) -> None:
-                    await peer.welcome(heartbeat=30 if not frames else 60_000)
+                    await peer.welcome(heartbeat=400 if frames else 30)
                     peer.send(frames)
                     while not got:
                         kind, _, body = await peer.frame()
@@ -489,14 +507,14 @@ class HostileTest(Case):
                             got.append(int.from_bytes(body[:2], "big"))
                     await peer.ended()
 
-                with mock.patch.object(connection, "HANDSHAKE_TIMEOUT", 0.2):
-                    async with Node(script) as node:
-                        client = await self.within(ferry.connect(node.address, reconnect=False, timeout=LIMIT))
+                async with Node(script) as node:
+                    client = await self.within(ferry.connect(node.address, reconnect=False))
+                    with mock.patch.object(connection, "HANDSHAKE_TIMEOUT", 0.2):
                         await self.within(client._runner)
                 self.assertIsInstance(client.error, ferry.ConnectionLost)
                 self.assertEqual(got, [wire.Code.TIMEOUT])
 
-    async def test_what_nobody_takes_is_bounded(self) -> None:
+    async def test_what_is_not_taken_is_bounded(self) -> None:
         limit, size = 1 << 20, 64 << 10
         sent = 0
 
