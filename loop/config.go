@@ -28,6 +28,8 @@ type Config struct {
 	Loops int `yaml:"loops,omitempty"`
 	// ReusePort lets other processes of the same user listen on the same TCP ports, if they set it too.
 	ReusePort bool `yaml:"reuse_port,omitempty"`
+	// Sockets has sockets that listen already. Nil means none.
+	Sockets Sockets `yaml:"-"`
 	// Portable uses goroutines instead of epoll on Linux too. Other systems always do.
 	Portable bool `yaml:"-"`
 	// MaxConns is how many accepted connections one loop holds. Further clients wait in the kernel. Zero means that each loop

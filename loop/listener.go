@@ -20,6 +20,7 @@ type Listener struct {
 	gate     Gate // nil: every connection is admitted
 	addr     net.Addr
 	path     string // path of a Unix domain socket; Close removes it
+	release  func() (listens bool)
 	once     sync.Once
 	conns    atomic.Int64 // open connections of all loops
 	loads    []load       // indexed by loop
@@ -51,7 +52,7 @@ func (g *Group) ListenGated(at Addr, gate Gate, accepted AcceptFunc) (*Listener,
 	if g.closed {
 		return nil, fmt.Errorf("loop: listen on %s: %w", at, net.ErrClosed)
 	}
-	nls, err := g.listenSockets(at)
+	nls, release, err := g.listeningSockets(at)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("loop: address %s is in use: stop what listens there, or listen elsewhere: %w", at, err)
@@ -61,14 +62,14 @@ func (g *Group) ListenGated(at Addr, gate Gate, accepted AcceptFunc) (*Listener,
 	if g.usesGoroutines() {
 		nls[0] = newAcceptQueue(nls[0]) // nls has one element here
 	}
-	ln := &Listener{group: g, accepted: accepted, gate: gate, addr: nls[0].Addr(), path: at.Unix, loads: make([]load, len(g.loops))}
+	ln := &Listener{group: g, accepted: accepted, gate: gate, addr: nls[0].Addr(), path: at.Unix, release: release, loads: make([]load, len(g.loops))}
 	for _, l := range g.loops {
 		if err == nil {
 			l.do(func() { err = l.openOrigin(ln) })
 		}
 	}
-	for i, l := range g.loops {
-		if err == nil {
+	for i := range max(len(g.loops), len(nls)) { // another process may have had another number of loops
+		if l := g.loops[i%len(g.loops)]; err == nil {
 			l.do(func() { err = l.open(ln, nls[i%len(nls)]) })
 		}
 		if err != nil {
@@ -186,7 +187,7 @@ func (ln *Listener) Close() error {
 
 func (ln *Listener) close() {
 	ln.once.Do(func() {
-		if ln.path != "" {
+		if !ln.release() && ln.path != "" {
 			_ = os.Remove(ln.path)
 		}
 		for _, l := range ln.group.loops {

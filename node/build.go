@@ -13,6 +13,8 @@ import (
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/handover"
+	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
 	"example.com/ferry/stream"
@@ -39,6 +41,9 @@ type Extensions struct {
 	Functions  []Function      // what a configuration may name in functions[].run
 	Worker     []string        // command line of a program that calls worker.Serve with the Function whose name is appended
 	Log        *slog.Logger    // nil means standard error, with the level and format of the configuration
+	Sockets    *handover.Set   // sockets of the process before this one; nil means none
+	Exclusive  func() error    // called before the node opens files that one process at a time may have; may be nil
+	Upgrade    admin.Upgrade   // replaces this process by another one; nil means that it cannot
 	Phases     func(Phase)     // called at the start of each phase, from one goroutine at a time; must return soon; may be nil
 }
 
@@ -69,25 +74,25 @@ func Transports() []Transport {
 		{transport.QUIC, func(s Security) transport.Transport {
 			return quic.New(&quic.Config{
 				ServerTLS: s.Server, ClientTLS: s.Client, ResetKey: s.ResetKey,
-				HandshakeTimeout: s.HandshakeTimeout, ConnWindow: s.ReceiveWindow,
+				HandshakeTimeout: s.HandshakeTimeout, ConnWindow: s.ReceiveWindow, ListenUDP: s.ListenUDP,
 			})
 		}},
 		{transport.TLS, func(s Security) transport.Transport {
-			return tcp.NewTLS(&tcp.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
+			return tcp.NewTLS(&tcp.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout, Listen: s.Listen})
 		}},
-		{transport.TCP, func(Security) transport.Transport { return tcp.New(nil) }},
-		{transport.Unix, func(Security) transport.Transport { return unix.New(nil) }},
+		{transport.TCP, func(s Security) transport.Transport { return tcp.New(&tcp.Config{Listen: s.Listen}) }},
+		{transport.Unix, func(s Security) transport.Transport { return unix.New(&unix.Config{Listen: s.Listen}) }},
 		{transport.WSS, func(s Security) transport.Transport {
-			return websocket.NewTLS(&websocket.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
+			return websocket.NewTLS(&websocket.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout, Listen: s.Listen})
 		}},
 		{transport.WS, func(s Security) transport.Transport {
-			return websocket.New(&websocket.Config{HandshakeTimeout: s.HandshakeTimeout})
+			return websocket.New(&websocket.Config{HandshakeTimeout: s.HandshakeTimeout, Listen: s.Listen})
 		}},
 		{transport.GRPCS, func(s Security) transport.Transport {
-			return grpc.NewTLS(&grpc.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout})
+			return grpc.NewTLS(&grpc.Config{ServerTLS: s.Server, ClientTLS: s.Client, HandshakeTimeout: s.HandshakeTimeout, Listen: s.Listen})
 		}},
 		{transport.GRPC, func(s Security) transport.Transport {
-			return grpc.New(&grpc.Config{HandshakeTimeout: s.HandshakeTimeout})
+			return grpc.New(&grpc.Config{HandshakeTimeout: s.HandshakeTimeout, Listen: s.Listen})
 		}},
 		{utp.Descriptor(), func(s Security) transport.Transport {
 			return utp.New(&utp.Config{HandshakeTimeout: s.HandshakeTimeout})
@@ -170,7 +175,9 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if n.admin, n.metrics, err = n.newAdminServers(cfg); err != nil {
 		return nil, err
 	}
-	n.serveAdminServers()
+	if extensions.Exclusive == nil {
+		n.serveAdminServers()
+	}
 
 	// 3 to 8. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
@@ -190,12 +197,20 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if err = n.showParts(cfg); err != nil {
 		return nil, err
 	}
+	if extensions.Exclusive != nil { // until here the process before this one responds
+		n.serveAdminServers()
+	}
 	return n, nil
 }
 
 // buildStreams makes the parts that carry messages, in the order in which a message meets them.
 func (n *Node) buildStreams() error {
 	cfg := n.config()
+	if n.extensions.Exclusive != nil {
+		if err := n.extensions.Exclusive(); err != nil {
+			return err
+		}
+	}
 
 	// 3. The clients' identities, and the functions that were deployed, which have one.
 	var err error

@@ -63,34 +63,47 @@ func (n *Node) end() error {
 	n.enter(admin.DrainRequests, timeout)
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	n.closeListeners()
 	var proxied, streamed error
 	var wg sync.WaitGroup
 	if n.proxy != nil {
 		wg.Go(func() { proxied = n.proxy.Shutdown(ctx) })
 	}
-	if n.hop != nil {
-		streamed = errors.Join(n.hop.Shutdown(ctx), n.drainEdges(ctx))
+	if !n.released {
+		streamed = n.endClients(ctx)
 	}
 	wg.Wait()
 	err := errors.Join(streamed, proxied)
-
-	ctx, cancel = n.grace(ctx, admin.DrainFunctions)
-	defer cancel()
-	err = errors.Join(err, n.stopFunctions(ctx))
-	n.closeLinks(ctx, n.links.all())
-	if n.pool != nil {
-		n.pool.Close()
+	if !n.released {
+		err = errors.Join(err, n.endStreams(ctx))
 	}
-
-	ctx, cancel = n.grace(ctx, admin.DrainStoring)
-	defer cancel()
-	err = errors.Join(err, n.streams.close(ctx))
 	for _, a := range n.adminServers() {
 		err = errors.Join(err, endAdmin(a))
 	}
 	n.adminTLS.Close()
 	return err
+}
+
+// endClients closes the listeners and ends the clients of streams.
+func (n *Node) endClients(ctx context.Context) error {
+	n.closeListeners()
+	if n.hop == nil {
+		return nil
+	}
+	return errors.Join(n.hop.Shutdown(ctx), n.drainEdges(ctx))
+}
+
+// endStreams stops what is behind the clients. before had the time of their phase.
+func (n *Node) endStreams(before context.Context) error {
+	ctx, cancel := n.grace(before, admin.DrainFunctions)
+	defer cancel()
+	err := n.stopFunctions(ctx)
+	n.closeLinks(ctx, n.links.all())
+	if n.pool != nil {
+		n.pool.Close()
+	}
+	ctx, cancel = n.grace(ctx, admin.DrainStoring)
+	defer cancel()
+	return errors.Join(err, n.streams.close(ctx))
 }
 
 // grace begins a phase that has what the one before has left of its time, and at least phaseGrace.

@@ -42,7 +42,7 @@ func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err 
 	}
 	limits := cfg.Limits
 	s, err := streamweb.Listen(streamweb.Config{
-		Broker: n.hop, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Origins: c.HTTP.Origins,
+		Broker: n.hop, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Sockets: n.loopSockets(), Origins: c.HTTP.Origins,
 		MaxMessage: int(limits.MaxFrame) - 1<<10, MaxConnections: limits.MaxConnections,
 		HeadTimeout: limits.HandshakeTimeout, BodyTimeout: limits.WriteTimeout, Log: n.log,
 	})

@@ -172,7 +172,7 @@ func TestForwardReload(t *testing.T) {
 	refused := link
 	refused.Spool.Size = 2 << 20
 	err := n.Apply(changed(n, func(c *config.Config) { c.Forward = []config.Forward{refused} }))
-	if err == nil || !strings.Contains(err.Error(), "forward[0].spool: this change needs a restart") {
+	if err == nil || !strings.Contains(err.Error(), "forward[0].spool.size: this change needs a restart") {
 		t.Errorf("got %v", err)
 	}
 	missing := link

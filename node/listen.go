@@ -30,6 +30,9 @@ type Security struct {
 	ResetKey         *[32]byte   // for QUIC's stateless reset
 	HandshakeTimeout time.Duration
 	ReceiveWindow    int // bytes a client may send ahead of what is read; 0 means the transport's default
+
+	Listen    transport.ListenFunc                                                 // binds addresses; nil means the operating system
+	ListenUDP func(address string) (conn *net.UDPConn, released func(), err error) // binds addresses of UDP; nil means the operating system
 }
 
 // listener is a bound address of the configuration.
@@ -86,6 +89,7 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	s := Security{
 		Server:   &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: l.handshakeConfig},
 		ResetKey: n.id.ResetKey(), HandshakeTimeout: cfg.Limits.HandshakeTimeout, ReceiveWindow: int(c.ReceiveWindow),
+		Listen: n.extensions.Sockets.Listen, ListenUDP: n.listenUDP,
 	}
 	if s.Client, err = pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile)); err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)

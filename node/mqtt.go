@@ -38,7 +38,7 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 	}
 	limits := cfg.Limits
 	s, err := server.Listen(mqtt.ListenerConfig{
-		Address: addr, TLS: secure, Validate: validate, Anonymous: l.cfg.Anonymous, MaxPacket: int(limits.MaxFrame) - maxEntries,
+		Address: addr, TLS: secure, Validate: validate, Anonymous: l.cfg.Anonymous, Sockets: n.loopSockets(), MaxPacket: int(limits.MaxFrame) - maxEntries,
 		MaxConnections: limits.MaxConnections, ConnectTimeout: limits.HandshakeTimeout, WriteTimeout: limits.WriteTimeout,
 	})
 	if err != nil {

@@ -41,10 +41,12 @@ type Node struct {
 	ready      chan struct{}
 	reloads    reloads
 	drain      drain
+	replaced   atomic.Bool                   // another process has taken over
 	cfg        atomic.Pointer[config.Config] // what the node runs
 
 	applying sync.Mutex // held while a configuration is applied
 	serving  *serving   // guarded by applying; nil before the node is ready and after it began to drain
+	released bool       // guarded by applying; the streams have ended
 	sensors  *sensors   // guarded by applying; nil if there are none
 	adminTLS *adminTLS  // guarded by applying; nil if the admin server has none
 	token    string     // of the admin server; guarded by applying
@@ -141,11 +143,15 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.applying.Lock() // a reload that began is finished first
 	n.serving = nil
-	n.phase(PhaseDraining)
+	if !n.replaced.Load() {
+		n.phase(PhaseDraining)
+	}
 	n.applying.Unlock()
-	n.setReady(false)
-	if err == nil {
-		n.delay(s)
+	if !n.replaced.Load() {
+		n.setReady(false)
+		if err == nil {
+			n.delay(s)
+		}
 	}
 	s.stop(nil)
 	n.sensors.stop()

@@ -9,7 +9,7 @@ import (
 // newProxy starts a proxy, which shares the node's certificate files.
 func (n *Node) newProxy(c *proxy.Config) (*proxy.Proxy, error) {
 	cfg := *c
-	cfg.Certificates, cfg.NodeCertificate = n.certs, n.nodeCertificate
+	cfg.Certificates, cfg.NodeCertificate, cfg.Sockets = n.certs, n.nodeCertificate, n.loopSockets()
 	return proxy.New(&cfg, n.extensions.Formats, n.log)
 }
 

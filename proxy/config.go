@@ -50,6 +50,9 @@ type Config struct {
 	// of the file, and Reload ignores it.
 	Certificates *certs.Store `yaml:"-"`
 
+	// Sockets has sockets that listen already: see loop.Sockets. Nil means none. It is not a part of the file, and Reload ignores it.
+	Sockets loop.Sockets `yaml:"-"`
+
 	// NodeCertificate returns tls.Config.GetCertificate for listeners whose TLS names no certificates. Nil means that each
 	// has to name one. It is not a part of the file, and Reload ignores it.
 	NodeCertificate func() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) `yaml:"-"`
@@ -167,7 +170,7 @@ func (l *Listener) table() *route.Config {
 
 // loops returns the configuration of the event loops, which accept maxConns connections together.
 func (c *Config) loops(maxConns int) *loop.Config {
-	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines}
+	out := &loop.Config{Loops: c.Loops, ReusePort: c.ReusePort, Portable: c.Goroutines, Sockets: c.Sockets}
 	if out.Loops == 0 {
 		out.Loops = runtime.GOMAXPROCS(0)
 	}

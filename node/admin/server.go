@@ -18,6 +18,7 @@ import (
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/handover"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/overload"
 	"example.com/ferry/stream/forward"
@@ -50,6 +51,8 @@ type Config struct {
 	Reloads      func() Reloads            // reloads of the configuration
 	Drain        func() DrainPhase         // how far the node is that ends
 	Plan         func([]byte) (any, error) // what a reload of the files in a request would do
+	Upgrade      Upgrade                   // replaces this process; nil if it cannot
+	Sockets      *handover.Set             // binds Address; nil means the operating system
 	Formats      []format.Format           // payloads that /api/stream and /api/streams can show as JSON
 	Log          *slog.Logger              // nil means slog.Default
 }
@@ -81,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.service.Store(first)
-	ln, err := net.Listen("tcp", cfg.Address)
+	ln, err := cfg.Sockets.Listen(context.Background(), &net.ListenConfig{}, "tcp", cfg.Address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("admin: %s is in use: stop what listens there, or choose another address: %w", cfg.Address, err)
 	}
@@ -199,6 +202,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	}
 	if cfg.Streams != nil {
 		(&storedStreams{streams: cfg.Streams, show: shown{formats}}).routes(mux, cfg)
+	}
+	if cfg.Upgrade != nil {
+		upgradeRoute(mux, cfg)
 	}
 	if cfg.Archiver != nil {
 		archiveRoutes(mux, cfg)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/stream/hop"
 )
 
@@ -39,6 +40,7 @@ type ListenerConfig struct {
 	Address  string         // HOST:PORT
 	TLS      *tls.Config    // nil means cleartext
 	Validate hop.Validation // of what clients publish
+	Sockets  loop.Sockets   // sockets that listen already; nil means none
 
 	// Anonymous is the identity of clients without a credential: see hop.LocalConfig.
 	Anonymous string

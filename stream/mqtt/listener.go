@@ -34,7 +34,7 @@ func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mqtt: %w", err)
 	}
-	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: cfg.MaxPacket + 256<<10})
+	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: cfg.MaxPacket + 256<<10, Sockets: cfg.Sockets})
 	if err != nil {
 		return nil, fmt.Errorf("mqtt: listen on %s: %w", cfg.Address, err)
 	}

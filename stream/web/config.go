@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/protocol/http1"
 	"example.com/ferry/stream/hop"
 )
@@ -16,6 +17,9 @@ type Config struct {
 	Address  string         // HOST:PORT
 	TLS      *tls.Config    // nil means cleartext
 	Validate hop.Validation // of what clients publish
+
+	// Sockets has sockets that listen already; nil means none.
+	Sockets loop.Sockets
 
 	// Anonymous is the identity of clients without a credential: see hop.LocalConfig.
 	Anonymous string

@@ -37,7 +37,7 @@ func Listen(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: 256 << 10})
+	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: 256 << 10, Sockets: cfg.Sockets})
 	if err != nil {
 		return nil, fmt.Errorf("web: listen on %s: %w", cfg.Address, err)
 	}

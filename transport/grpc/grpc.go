@@ -35,6 +35,9 @@ type Config struct {
 
 	// ServerTLS configures Listen and needs a certificate. Its ClientAuth decides whether clients must present certificates.
 	ServerTLS *tls.Config `yaml:"-"`
+
+	// Listen binds addresses. Nil means the operating system.
+	Listen transport.ListenFunc `yaml:"-"`
 }
 
 // Transport dials and listens on gRPC, with or without TLS.
@@ -49,7 +52,7 @@ var _ transport.Transport = (*Transport)(nil)
 // New returns the transport of the scheme grpc. A nil c means defaults.
 func New(c *Config) *Transport {
 	t := newTransport(c, "grpc")
-	t.below = tcp.New(&tcp.Config{KeepAlive: t.cfg.KeepAlive})
+	t.below = tcp.New(&tcp.Config{KeepAlive: t.cfg.KeepAlive, Listen: t.cfg.Listen})
 	return t
 }
 
@@ -59,7 +62,7 @@ func NewTLS(c *Config) *Transport {
 	t := newTransport(c, "grpcs")
 	t.below = tcp.NewTLS(&tcp.Config{
 		KeepAlive: t.cfg.KeepAlive, HandshakeTimeout: t.cfg.HandshakeTimeout, MaxHandshakes: t.cfg.MaxHandshakes,
-		ClientTLS: withHTTP2(t.cfg.ClientTLS), ServerTLS: withHTTP2(t.cfg.ServerTLS),
+		ClientTLS: withHTTP2(t.cfg.ClientTLS), ServerTLS: withHTTP2(t.cfg.ServerTLS), Listen: t.cfg.Listen,
 	})
 	return t
 }

@@ -101,7 +101,7 @@ func (c *Conn) Migrate(ctx context.Context) error {
 	if !dialed {
 		return errors.New("quic: migrate: only the end that dialed can move")
 	}
-	s, err := openSocket(nil, 0)
+	s, err := openSocket()
 	if err != nil {
 		return fmt.Errorf("quic: migrate: %w", err)
 	}

@@ -57,6 +57,10 @@ type Config struct {
 	// ServerTLS configures Listen and needs a certificate. Its ClientAuth decides whether clients must present certificates.
 	ServerTLS *tls.Config `yaml:"-"`
 
+	// ListenUDP replaces net.ListenUDP in Listen if it is not nil: for a socket that another process has opened. released is called when
+	// the socket is closed.
+	ListenUDP func(address string) (conn *net.UDPConn, released func(), err error) `yaml:"-"`
+
 	// ResetKey is the key for stateless resets, RFC 9000, section 10.3. When a server restarts with the same key, clients of
 	// the earlier process immediately notice that their connections have ended. Without ResetKey they wait for IdleTimeout.
 	ResetKey *[32]byte `yaml:"-"`
@@ -129,7 +133,7 @@ func (t *Transport) dial(ctx context.Context, addr string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	socket, err := openSocket(nil, 0)
+	socket, err := openSocket()
 	if err != nil {
 		return nil, err
 	}
@@ -166,14 +170,16 @@ func (t *Transport) Listen(_ context.Context, addr string) (transport.Listener, 
 }
 
 func (t *Transport) listen(addr string) (*listener, error) {
-	at, err := net.ResolveUDPAddr("udp", addr)
+	bind := t.cfg.ListenUDP
+	if bind == nil {
+		bind = listenUDP
+	}
+	conn, released, err := bind(addr)
 	if err != nil {
 		return nil, err
 	}
-	socket, err := openSocket(at, 8)
-	if err != nil {
-		return nil, err
-	}
+	socket := newSocket(conn, 8)
+	socket.released = released
 	socket.StatelessResetKey = (*quic.StatelessResetKey)(t.cfg.ResetKey)
 	socket.tolerateLostRoutes()
 	l := newListener(socket, &t.cfg)

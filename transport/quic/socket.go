@@ -12,19 +12,33 @@ import (
 // socket is a UDP socket and the QUIC endpoint on it.
 type socket struct {
 	quic.Transport
-	udp *lossyUDP
+	udp      *lossyUDP
+	released func() // called after udp was closed; may be nil
 }
 
-// openSocket binds addr. If addr is nil, it binds a free port on all addresses. Then the kernel chooses the source address of
-// each packet, so the socket still works after the machine's address has changed. idLength is the length of connection IDs in
-// bytes; 0 means quic-go's default.
-func openSocket(addr *net.UDPAddr, idLength int) (*socket, error) {
-	conn, err := net.ListenUDP("udp", addr)
+// listenUDP binds an address of a listener.
+func listenUDP(address string) (conn *net.UDPConn, released func(), err error) {
+	at, err := net.ResolveUDPAddr("udp", address)
+	if err == nil {
+		conn, err = net.ListenUDP("udp", at)
+	}
+	return conn, nil, err
+}
+
+// openSocket binds a free port on all addresses. The kernel chooses the source address of each packet, so the socket still works after
+// the machine's address has changed.
+func openSocket() (*socket, error) {
+	conn, err := net.ListenUDP("udp", nil)
 	if err != nil {
 		return nil, err
 	}
+	return newSocket(conn, 0), nil
+}
+
+// newSocket makes an endpoint. idLength is the length of connection IDs in bytes; 0 means quic-go's default.
+func newSocket(conn *net.UDPConn, idLength int) *socket {
 	udp := &lossyUDP{UDPConn: conn}
-	return &socket{Transport: quic.Transport{Conn: udp, ConnectionIDLength: idLength}, udp: udp}, nil
+	return &socket{Transport: quic.Transport{Conn: udp, ConnectionIDLength: idLength}, udp: udp}
 }
 
 // tolerateLostRoutes makes the socket treat a missing route as packet loss, so that QUIC sends the packets again. It is called
@@ -35,6 +49,9 @@ func (s *socket) tolerateLostRoutes() { s.udp.tolerant.Store(true) }
 func (s *socket) close() {
 	_ = s.Close()
 	_ = s.udp.Close()
+	if s.released != nil {
+		s.released()
+	}
 }
 
 // lossyUDP is a UDP socket. Once tolerant is set, it reports success for packets without a route.

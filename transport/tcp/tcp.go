@@ -30,6 +30,9 @@ type Config struct {
 
 	// ServerTLS configures Listen and needs a certificate. Its ClientAuth decides whether clients must present certificates.
 	ServerTLS *tls.Config `yaml:"-"`
+
+	// Listen binds addresses. Nil means the operating system.
+	Listen transport.ListenFunc `yaml:"-"`
 }
 
 // Transport dials and listens on TCP, with or without TLS.
@@ -150,7 +153,7 @@ func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener
 		return nil, noCertificate(addr)
 	}
 	lc := net.ListenConfig{KeepAliveConfig: t.keepAlive()}
-	l, err := lc.Listen(ctx, "tcp", addr)
+	l, err := t.cfg.Listen.Bind(ctx, &lc, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("tcp: address %s is in use: stop the program that listens there, or choose another address: %w", addr, err)
 	}

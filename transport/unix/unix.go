@@ -17,6 +17,9 @@ import (
 type Config struct {
 	// Mode is the socket file's permissions: write permission allows a user to connect. Zero means 0600, the owner only.
 	Mode fs.FileMode `yaml:"mode,omitempty"`
+
+	// Listen binds addresses. Nil means the operating system.
+	Listen transport.ListenFunc `yaml:"-"`
 }
 
 // Transport dials and listens on Unix domain sockets.
@@ -60,12 +63,12 @@ func (t *Transport) Socket(path string) (transport.Socket, error) {
 // Listen creates the socket file at path. Close of the listener removes the file.
 func (t *Transport) Listen(ctx context.Context, path string) (transport.Listener, error) {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "unix", path)
+	l, err := t.cfg.Listen.Bind(ctx, &lc, "unix", path)
 	if errors.Is(err, syscall.EADDRINUSE) && abandoned(ctx, path) {
 		if err := os.Remove(path); err != nil {
 			return nil, fmt.Errorf("unix: remove the abandoned socket %s: %w", path, err)
 		}
-		l, err = lc.Listen(ctx, "unix", path)
+		l, err = t.cfg.Listen.Bind(ctx, &lc, "unix", path)
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("unix: address %s is in use: stop the program that listens there, or choose another path: %w", path, err)

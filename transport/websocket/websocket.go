@@ -41,6 +41,9 @@ type Config struct {
 
 	// ServerTLS configures Listen and needs a certificate. Its ClientAuth decides whether clients must present certificates.
 	ServerTLS *tls.Config `yaml:"-"`
+
+	// Listen binds addresses. Nil means the operating system.
+	Listen transport.ListenFunc `yaml:"-"`
 }
 
 // Transport dials and listens on WebSockets, with or without TLS.
@@ -128,7 +131,7 @@ func (t *Transport) Listen(ctx context.Context, addr string) (transport.Listener
 	}
 	host, path, _ := strings.Cut(addr, "/")
 	lc := net.ListenConfig{KeepAliveConfig: t.keepAlive()}
-	l, err := lc.Listen(ctx, "tcp", host)
+	l, err := t.cfg.Listen.Bind(ctx, &lc, "tcp", host)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("websocket: address %s is in use: stop the program that listens there, or choose another address: %w", addr, err)
 	}

@@ -26,6 +26,7 @@ type grammar struct {
 	Check       checkCmd       `cmd:"" group:"node" help:"Validate a configuration."`
 	Diff        diffCmd        `cmd:"" group:"node" help:"Show what a reload of a configuration would do."`
 	Top         topCmd         `cmd:"" group:"node" help:"Show a node live in the terminal."`
+	Upgrade     upgradeCmd     `cmd:"" group:"node" help:"Replace the process of a running node, without refusing a connection."`
 	Schema      schemaCmd      `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
 	Backup      backupCmd      `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`
 	Restore     restoreCmd     `cmd:"" group:"node" help:"Make a data directory from a backup."`

@@ -1,15 +1,10 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
-	"example.com/ferry/cpu"
-	"example.com/ferry/node"
+	"example.com/ferry/internal/handover"
 	"example.com/ferry/node/config"
 )
 
@@ -26,6 +21,9 @@ for a second: the file itself, those that it includes, files of ${file:PATH} and
 reopens the access log. It is applied as a whole: a file with an error, or with a change that needs a
 restart, changes nothing, and the log says why. ferry diff says before what a file would change.
 
+SIGUSR2, or ferry upgrade, starts the program again, such as a new version at the same path, and passes
+it the sockets. This process ends when the new one serves, and goes on if that fails.
+
 Examples:
 
     ferry run
@@ -35,61 +33,16 @@ Examples:
 
 // Run runs a node until a signal comes.
 func (c *runCmd) Run(e *env) error {
-	cfg, source, err := c.load(e)
-	if err != nil {
-		return configError(e, err)
-	}
-	if cfg.Heavy() {
-		tuned := cpu.TuneProcess(cpu.Tuning{Tokens: cfg.CPU.Tokens, KeepKernelSlices: !cfg.CPU.KernelSlices})
-		if tuned.Err != nil {
-			e.note("heavy functions run without short time slices: %v", tuned.Err)
-		}
-	}
-	command, err := workerCommand()
+	sockets, before, err := handover.Inherit()
 	if err != nil {
 		return err
 	}
-	hangups := make(chan os.Signal, 1)
-	if c.Config != "" {
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
+	p := &runner{env: e, cmd: c, sockets: sockets, before: before}
+	err = p.run()
+	if err != nil && !p.served {
+		before.Fail(err)
 	}
-	extensions := e.extensions
-	extensions.Worker = command
-	extensions.Phases = systemdPhases(e)
-	n, err := node.Build(cfg, extensions)
-	if err != nil {
-		return err
-	}
-	ctx, drain := context.WithCancel(context.Background())
-	defer drain()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		<-signals
-		e.note("draining; Ctrl-C again ends at once")
-		drain()
-		<-signals
-		os.Exit(statusKilled)
-	}()
-	if c.Config != "" {
-		go n.Watch(ctx, source, hangups)
-	}
-	ran := make(chan error, 1)
-	go func() { ran <- n.Run(ctx) }()
-	select {
-	case err := <-ran:
-		return err
-	case <-n.Ready():
-	}
-	stopWatchdog := systemdWatchdog(e, n)
-	defer stopWatchdog()
-	if err := welcome(e, cfg, n); err != nil && !errors.As(err, new(quietError)) {
-		drain()
-		return errors.Join(err, <-ran)
-	}
-	return <-ran
+	return err
 }
 
 // load returns the configuration and its text; nil without a file.

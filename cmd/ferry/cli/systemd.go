@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -10,12 +12,17 @@ import (
 )
 
 // systemdPhases returns a function that reports phases of a node to systemd (sd_notify(3)). Elsewhere, where NOTIFY_SOCKET is not set, it does
-// nothing.
-func systemdPhases(e *env) func(node.Phase) {
-	return func(p node.Phase) {
-		switch p {
+// nothing. A process that replaces another one becomes the main process.
+func (p *runner) systemdPhases() func(node.Phase) {
+	e := p.env
+	return func(phase node.Phase) {
+		switch phase {
 		case node.PhaseReady:
-			notifySystemd(e, daemon.SdNotifyReady)
+			state := daemon.SdNotifyReady
+			if p.before != nil {
+				state = fmt.Sprintf("MAINPID=%d\n%s", os.Getpid(), state)
+			}
+			notifySystemd(e, state)
 		case node.PhaseReloading:
 			notifySystemd(e, daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec()) // both are needed for Type=notify-reload
 		case node.PhaseDraining:

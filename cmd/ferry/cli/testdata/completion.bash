@@ -42,6 +42,13 @@ _ferry() {
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
 		esac ;;
+	upgrade)
+		flags='--help --quiet --admin-token-file --ca --data-dir'
+		case $prev in
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		esac ;;
 	schema)
 		flags='--help --quiet'
 		case $prev in

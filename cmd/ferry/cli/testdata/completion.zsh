@@ -6,6 +6,7 @@ _ferry() {
 		'check:Validate a configuration.'
 		'diff:Show what a reload of a configuration would do.'
 		'top:Show a node live in the terminal.'
+		'upgrade:Replace the process of a running node, without refusing a connection.'
 		'schema:Print the JSON Schema of a configuration.'
 		'backup:Save streams and data directory of a node while it runs.'
 		'restore:Make a data directory from a backup.'
@@ -62,6 +63,15 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--interval=''[How often the view is updated. The default is 1s.]:TIME:_files' \
 			'(-o --output)'{-o,--output=}'[text (the view) or json (the counters of this moment, once).]:FORMAT:(text json)' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			':admin:_files'
+		;;
+	upgrade)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"example.com/ferry/cpu"
+	"example.com/ferry/internal/handover"
+	"example.com/ferry/node"
+	"example.com/ferry/node/config"
+)
+
+// runner is a process of ferry run. It runs one node, and another one in its place if an upgrade failed after the node had released its
+// streams.
+type runner struct {
+	*env
+	cmd     *runCmd
+	sockets *handover.Set
+	before  *handover.Predecessor // nil if this process replaces none
+	served  bool                  // a node has served
+	program string                // the file of the program
+
+	upgrading sync.Mutex // held during an upgrade
+	mu        sync.Mutex // guards the fields below
+	node      *node.Node // that serves; nil before and afterwards
+	stop      func()     // ends the node
+	again     bool       // the node has ended to be run again
+	replaced  bool       // another process has taken over
+}
+
+// run runs nodes until a signal comes, or another process has taken over.
+func (p *runner) run() error {
+	cfg, source, err := p.cmd.load(p.env)
+	if err != nil {
+		return configError(p.env, err)
+	}
+	if cfg.Heavy() {
+		tuned := cpu.TuneProcess(cpu.Tuning{Tokens: cfg.CPU.Tokens, KeepKernelSlices: !cfg.CPU.KernelSlices})
+		if tuned.Err != nil {
+			p.note("heavy functions run without short time slices: %v", tuned.Err)
+		}
+	}
+	if p.program, err = programPath(); err != nil {
+		return err
+	}
+	ctx, drain := context.WithCancel(context.Background())
+	defer drain()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		<-signals
+		p.note("draining; Ctrl-C again ends at once")
+		drain()
+		<-signals
+		os.Exit(statusKilled)
+	}()
+	defer p.upgradeOnSignal(ctx)()
+	for {
+		again, err := p.runNode(ctx, cfg, source)
+		if !again || ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			p.note("the node has not ended cleanly: %v", err)
+		}
+		if next, nextSource, err := p.cmd.load(p.env); err == nil { // it may have been reloaded
+			cfg, source = next, nextSource
+		}
+	}
+}
+
+// runNode runs a node. It reports whether another one is to be run.
+func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config.Source) (again bool, err error) {
+	command, err := workerCommand()
+	if err != nil {
+		return false, err
+	}
+	hangups := make(chan os.Signal, 1)
+	if source != nil {
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+	}
+	extensions := p.extensions
+	extensions.Worker, extensions.Sockets, extensions.Upgrade = command, p.sockets, p.upgrade
+	extensions.Phases = p.systemdPhases()
+	if p.before != nil && !p.served {
+		extensions.Exclusive = p.before.Want
+	}
+	n, err := node.Build(cfg, extensions)
+	if err != nil {
+		return false, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if source != nil {
+		go n.Watch(ctx, source, hangups)
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- n.Run(ctx) }()
+	select {
+	case err := <-ran:
+		return false, err
+	case <-n.Ready():
+	}
+	stopWatchdog := systemdWatchdog(p.env, n)
+	defer stopWatchdog()
+	if err := p.serves(cfg, n, stop); err != nil {
+		stop()
+		return false, errors.Join(err, <-ran)
+	}
+	err = <-ran
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.node = nil
+	again, p.again = p.again, false
+	return again, err
+}
+
+// serves notes that a node serves, and tells whoever waits for it.
+func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
+	first := !p.served
+	p.served = true
+	for _, address := range p.sockets.Unused() {
+		p.note("%s was passed to this process, and the configuration has no listener there: it is closed", address)
+	}
+	p.sockets.Drop()
+	p.mu.Lock()
+	p.node, p.stop = n, stop
+	p.mu.Unlock()
+	switch {
+	case first && p.before != nil:
+		if err := p.before.Ready(); err != nil {
+			return fmt.Errorf("the process that is replaced does not hear that this one serves: %w", err)
+		}
+	case first:
+		if err := welcome(p.env, cfg, n); err != nil && !errors.As(err, new(quietError)) {
+			return err
+		}
+	}
+	return nil
+}
+
+// programPath returns the path that this program was started by. A link stays one: it may lead to another version later.
+func programPath() (string, error) {
+	path, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return os.Executable()
+	}
+	return path, nil
+}

@@ -1,0 +1,50 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"example.com/ferry/loop"
+	"example.com/ferry/node/admin"
+)
+
+// ReleaseStreams ends the streams of a running node, for a process that replaces this one: clients are told to leave, what they have
+// published is delivered, the functions stop, and the engine is closed. Proxy and admin server go on. Reloads are refused from then on.
+// The error says what took longer than drain.timeout, and was ended.
+func (n *Node) ReleaseStreams() error {
+	n.applying.Lock()
+	defer n.applying.Unlock()
+	if n.serving == nil {
+		return errors.New("node: release the streams: the node does not run, or is stopping")
+	}
+	n.serving = nil
+	timeout := n.config().Drain.Timeout
+	n.log.Info("node releases its streams")
+	n.enter(admin.DrainRequests, timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	n.sensors.stop()
+	n.released = true
+	err := errors.Join(n.endClients(ctx), n.endStreams(ctx))
+	n.log.Info("node has released its streams", "err", err)
+	return err
+}
+
+// LeaveTo makes Run drain for a process that has taken over: /ready does not fail, and Extensions.Phases is not called. The sockets listen
+// in the other process.
+func (n *Node) LeaveTo() { n.replaced.Store(true) }
+
+// listenUDP is Security.ListenUDP.
+func (n *Node) listenUDP(address string) (conn *net.UDPConn, released func(), err error) {
+	conn, release, err := n.extensions.Sockets.ListenUDP(address)
+	return conn, func() { release() }, err
+}
+
+// loopSockets returns Extensions.Sockets for event loops.
+func (n *Node) loopSockets() loop.Sockets {
+	if n.extensions.Sockets == nil {
+		return nil
+	}
+	return n.extensions.Sockets
+}
