@@ -158,9 +158,9 @@ func TestDeadline(t *testing.T) {
 	}{{"linger", false}, {"tight", true}} {
 		t.Run(row.tag, func(t *testing.T) {
 			cfg := role(t, "serve")
-			cfg.Deadline = 20 * time.Millisecond
+			cfg.Deadline = time.Second // the handler has to begin before it
 			if !row.killed {
-				cfg.Grace = time.Minute
+				cfg.Deadline, cfg.Grace = 20*time.Millisecond, time.Minute
 			}
 			p := start(t, cfg)
 			_, err := ask(t.Context(), p, row.tag, "")

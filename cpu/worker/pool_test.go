@@ -248,7 +248,9 @@ func TestQueue(t *testing.T) {
 }
 
 func TestWaitingEndsWithContext(t *testing.T) {
-	p := start(t, role(t, "serve"))
+	cfg := role(t, "serve")
+	cfg.Grace = time.Minute // of a busy machine
+	p := start(t, cfg)
 	held, release := context.WithCancel(t.Context())
 	begun, over := make(chan struct{}), make(chan error, 1)
 	go func() {
