@@ -157,7 +157,7 @@ func TestSlowReader(t *testing.T) {
 	good.sub("last", 1)
 	pub := r.connect(wire.V5, "pub")
 	payload := bytes.Repeat([]byte{'x'}, 16<<10)
-	for range 2000 { // 32 MB: more than sockets hold
+	for range 1200 { // 19 MB: more than sockets hold
 		pub.send(wire.PublishPacket{Topic: []byte("a"), Payload: payload})
 	}
 	pub.publish("last", "1")

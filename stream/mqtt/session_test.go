@@ -139,6 +139,7 @@ func TestRestart(t *testing.T) {
 	two := sub.want("stored/a", "2", 2)
 	sub.sendAck(wire.Pubrec, two.ID)
 	sub.ack(wire.Pubrel, two.ID)
+	_, _ = pub.conn.Close(), sub.conn.Close() // otherwise the server waits for them
 	r.stop()
 
 	r = newRig(t, c)
