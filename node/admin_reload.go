@@ -65,7 +65,7 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	}
 	if n.hop != nil {
 		c.Snapshot, c.Services, c.Tap, c.Functions = n.hop.Snapshot, n.hop.Services, n.tap, n.functions
-		c.Links = n.links.Stats
+		c.Links, c.Bridges = n.links.Stats, n.bridges.Stats
 		c.Web, c.MQTT = n.webStats, n.mqttServer
 	}
 	if n.id != nil {

@@ -186,14 +186,14 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		}
 	}
 
-	// 9. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
+	// 10. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
-	// 10. What the admin servers show: the parts above.
+	// 11. What the admin servers show: the parts above.
 	if err = n.showParts(cfg); err != nil {
 		return nil, err
 	}
@@ -283,7 +283,18 @@ func (n *Node) buildStreams() error {
 		}
 		made = append(made, l)
 	}
-	n.links.set(made, n.hop)
+	n.links.set(made)
+
+	// 9. The bridges to other MQTT brokers, which publish on tags and get what is published on others.
+	n.bridges = &bridges{inside: n.hop.NewLocalListener(bridgeAddr{}, hop.ValidateFull)}
+	for i, c := range cfg.Bridges {
+		b, err := n.newBridge(c, cfg)
+		if err != nil {
+			return fmt.Errorf("node: bridges[%d].%w", i, err)
+		}
+		n.bridges.list = append(n.bridges.list, b)
+	}
+	n.setForwarders()
 	return nil
 }
 

@@ -98,6 +98,7 @@ func (n *Node) endStreams(before context.Context) error {
 	defer cancel()
 	err := n.stopFunctions(ctx)
 	n.closeLinks(ctx, n.links.all())
+	n.closeBridges(ctx, n.bridges.all())
 	if n.pool != nil {
 		n.pool.Close()
 	}

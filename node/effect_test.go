@@ -29,6 +29,7 @@ identities: [{name: open, publish: ['#'], subscribe: ['#']}, {name: other, token
 functions: [{name: f, run: obey, observe: ['do/#']}]
 streams: [{tags: stored/#}]
 forward: [{name: hub, address: 'tcp://127.0.0.1:1', tags: [x/#], token: the-token-of-the-hub}]
+bridges: [{name: cloud, address: 'mqtt://127.0.0.1:1', out: [x/#]}]
 live: {interval: 20ms}
 admin: {address: '127.0.0.1:0'}
 data_dir: DIR/data
@@ -76,6 +77,8 @@ func changesOf(dir string) map[string]func(*config.Config) {
 		"streams[].idempotency.window": func(c c) { c.Streams[0].Idempotency.Window = time.Hour },
 		"forward[]":                    func(c c) { c.Forward[0].Token = "another-token-of-the-hub" },
 		"forward[].tags":               func(c c) { c.Forward[0].Tags = []string{"y/#"} },
+		"bridges[]":                    func(c c) { c.Bridges[0].Out = []string{"y/#"} },
+		"bridges[].spool":              func(c c) { c.Bridges[0].Spool.Size = 1 << 20 },
 		"forward[].spool":              func(c c) { c.Forward[0].Spool.Size = 1 << 20 },
 		"live":                         func(c c) { c.Live.Interval = time.Second },
 		"functions[]":                  func(c c) { c.Functions[0].Where = "x > 1" },

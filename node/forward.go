@@ -155,16 +155,23 @@ func (l *links) all() []*link {
 	return slices.Clone(l.list)
 }
 
-// set replaces the links, and tells the broker.
-func (l *links) set(list []*link, broker *hop.Broker) {
+// set replaces the links.
+func (l *links) set(list []*link) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.list = list
-	l.mu.Unlock()
-	forwarders := make([]hop.Forwarder, len(list))
-	for i, each := range list {
-		forwarders[i] = each.Link
+}
+
+// setForwarders tells the broker which links and bridges there are.
+func (n *Node) setForwarders() {
+	var all []hop.Forwarder
+	for _, l := range n.links.all() {
+		all = append(all, l.Link)
 	}
-	broker.SetForwarders(forwarders)
+	for _, b := range n.bridges.all() {
+		all = append(all, b.Bridge)
+	}
+	n.hop.SetForwarders(all)
 }
 
 // Stats returns the state of all links.
@@ -179,13 +186,18 @@ func (l *links) Stats() []forward.Stats {
 // linkGrace is the least time that a link has to write its messages to its spool, and to learn which ones have arrived.
 const linkGrace = time.Second
 
+// withGrace returns ctx, or a context with at least the time of grace if ctx has a deadline before.
+func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < grace {
+		return context.WithTimeout(context.WithoutCancel(ctx), grace)
+	}
+	return ctx, func() {}
+}
+
 // closeLinks closes links, at the same time.
 func (n *Node) closeLinks(ctx context.Context, list []*link) {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < linkGrace {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), linkGrace)
-		defer cancel()
-	}
+	ctx, cancel := withGrace(ctx, linkGrace)
+	defer cancel()
 	var group sync.WaitGroup
 	for _, l := range list {
 		group.Go(func() {
@@ -301,7 +313,8 @@ func (c *relink) commit(n *Node, r *reload) {
 			old.close()
 		}
 	}
-	n.links.set(c.list, n.hop)
+	n.links.set(c.list)
+	n.setForwarders()
 	if len(c.removed) > 0 {
 		n.serving.group.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)

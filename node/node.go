@@ -35,6 +35,7 @@ type Node struct {
 	functions  *functions
 	deployed   *deployed
 	links      *links         // nil if there are no streams
+	bridges    *bridges       // nil if there are no streams
 	nodeID     string         // in the paths of forwarded messages
 	pool       *cpu.Pool      // nil if no function is heavy
 	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended
@@ -237,6 +238,7 @@ func (n *Node) Close() {
 		_ = n.drainEdges(ctx)
 	}
 	n.closeLinks(ctx, n.links.all())
+	n.closeBridges(ctx, n.bridges.all())
 	storing, stop := context.WithTimeout(context.Background(), phaseGrace)
 	defer stop()
 	_ = n.streams.close(storing)

@@ -45,6 +45,7 @@ func (n *Node) sections() []section {
 		{"listeners", n.prepareListeners},
 		{"streams", n.prepareStreams},
 		{"forward", n.prepareForward},
+		{"bridges", n.prepareBridges},
 		{"functions", n.prepareFunctions},
 		{"live", n.prepareLive},
 		{"proxy", n.prepareProxy},

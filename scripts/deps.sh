@@ -45,6 +45,7 @@ done <<-END
 	mosquitto mosquitto
 	openssl openssl
 	python3 python3
+	mosquitto mosquitto
 	node nodejs
 	npm npm
 	rpm rpm

@@ -39,6 +39,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Links != nil {
 		r.MustRegister(forwardCollector{cfg.Links})
 	}
+	if cfg.Bridges != nil {
+		r.MustRegister(bridgeCollector{cfg.Bridges})
+	}
 	if cfg.Web != nil {
 		r.MustRegister(webCollector{cfg.Web})
 	}

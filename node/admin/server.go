@@ -24,6 +24,7 @@ import (
 	"example.com/ferry/stream/forward"
 	"example.com/ferry/stream/hop"
 	"example.com/ferry/stream/mqtt"
+	"example.com/ferry/stream/mqtt/bridge"
 	streamweb "example.com/ferry/stream/web"
 )
 
@@ -42,6 +43,7 @@ type Config struct {
 	CPU          func() cpu.Stats          // the pool of heavy functions; nil if there is none
 	Overload     func() overload.Level     // the proxy's, for /ready; nil if there is no proxy
 	Links        func() []forward.Stats    // links to other nodes
+	Bridges      func() []bridge.Stats     // bridges to other MQTT brokers
 	Web          func() []streamweb.Stats  // listeners for HTTP
 	MQTT         func() *mqtt.Server       // listeners for MQTT; it returns nil while there are none
 	Streams      Streams                   // what /api/streams shows
@@ -177,8 +179,8 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 			writeText(w, http.StatusServiceUnavailable, "not ready: overloaded, "+level.String())
 		case level != overload.Normal:
 			writeText(w, http.StatusOK, "ready, but overloaded: "+level.String())
-		case linksDown(cfg.Links) != "":
-			writeText(w, http.StatusOK, "ready, but "+linksDown(cfg.Links))
+		case outages(cfg) != "":
+			writeText(w, http.StatusOK, "ready, but "+outages(cfg))
 		default:
 			writeText(w, http.StatusOK, "ready")
 		}
@@ -214,6 +216,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	}
 	if cfg.Links != nil {
 		mux.HandleFunc("GET /api/links", linksHandler(cfg.Links))
+	}
+	if cfg.Bridges != nil {
+		mux.HandleFunc("GET /api/bridges", bridgesHandler(cfg.Bridges))
 	}
 	if cfg.Proxy != nil {
 		mux.HandleFunc("GET /api/proxy", proxyHandler(cfg.Proxy))

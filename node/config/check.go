@@ -73,6 +73,7 @@ func (c *Config) check(with Program) invalid.Errors {
 	checkFilters("deploy.subscribe", c.Deploy.Subscribe, &errs)
 	c.checkStreams(with.engines(), &errs)
 	c.checkForward(with.transports(), &errs)
+	c.checkBridges(&errs)
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
 		errs.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}

@@ -51,6 +51,9 @@ type Config struct {
 	// Forward are links to other nodes, which get the messages of some tags.
 	Forward []Forward `yaml:"forward,omitempty"`
 
+	// Bridges connect this node to other MQTT brokers.
+	Bridges []Bridge `yaml:"bridges,omitempty"`
+
 	// Live turns on the sensors and functions of ferry itself. With a file they are off by default.
 	Live Live `yaml:"live,omitempty"`
 

@@ -77,6 +77,8 @@ var rules = []Rule{
 	{"forward[]", Applies, "the link dials again", "its messages stay in its spool"},
 	{"forward[].tags", Applies, "", ""},
 	{"forward[].spool", NeedsRestart, "", ""},
+	{"bridges[]", Applies, "the bridge connects again", "its messages stay in its spool"},
+	{"bridges[].spool", NeedsRestart, "", ""},
 
 	{"live", Applies, "", ""},
 	{"functions[]", Restarts, "other functions stay", ""},

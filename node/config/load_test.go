@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 		{"unknown field", "limits:\n  max_frames: 1MiB\n", "node.yaml:2:3: limits.max_frames: unknown field: did you mean \"max_frame\"?\n" +
 			"    2 |   max_frames: 1MiB\n          ^"},
 		{"dash for underscore", "data-dir: x\n", `node.yaml:1:1: data-dir: unknown field: did you mean "data_dir"?`},
-		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, cpu, data_dir, deploy,"},
+		{"nothing like it", "zebra: 1\n", "node.yaml:1:1: zebra: unknown field: want one of admin, bridges, cpu, data_dir, deploy,"},
 		{
 			"misspelt value", "listeners:\n  - address: quic://127.0.0.1:1\n    validate: fulll\n",
 			`node.yaml:3:15: listeners[0].validate: "fulll" is not one of full, bounds, off: did you mean "full"?`,

@@ -1,6 +1,7 @@
 // The dashboard's start: it polls /metrics, shows the parts that the node has (streams, proxy), and shows whether the node
 // responds. The page neither shows nor polls a part that the node does not have.
 
+import * as bridges from './bridges.js';
 import { setWindow } from './chart.js';
 import { down, up } from './connection.js';
 import * as links from './links.js';
@@ -13,7 +14,7 @@ const $ = (id) => document.getElementById(id);
 // --- the parts of the node
 
 const metricOf = { // a node exports it if it has the part
-  streams: 'ferry_connections', links: 'ferry_forward_connected', stored: 'ferry_stream_state_errors_total', proxy: 'ferry_proxy_accept_pauses_total',
+  streams: 'ferry_connections', links: 'ferry_forward_connected', bridges: 'ferry_bridge_connected', stored: 'ferry_stream_state_errors_total', proxy: 'ferry_proxy_accept_pauses_total',
 };
 let parts = null;
 
@@ -28,6 +29,7 @@ function scraped(text) {
   if (parts.includes('streams')) streams.scraped(s); else up();
   if (parts.includes('proxy')) proxy.refresh();
   if (parts.includes('links')) links.refresh();
+  if (parts.includes('bridges')) bridges.refresh();
   showFailing(s.sum('ferry_stream_store_failing'));
 }
 
