@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|diff|top|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
+		run|check|diff|top|upgrade|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check diff top schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
+	'') flags='--help --version' words='run check diff top upgrade schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
