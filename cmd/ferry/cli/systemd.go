@@ -26,7 +26,12 @@ func (p *runner) systemdPhases() func(node.Phase) {
 		case node.PhaseReloading:
 			notifySystemd(e, daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec()) // both are needed for Type=notify-reload
 		case node.PhaseDraining:
-			notifySystemd(e, daemon.SdNotifyStopping)
+			p.mu.Lock()
+			goesOn := p.again || p.replaced // the service does, in this process or in the next one
+			p.mu.Unlock()
+			if !goesOn {
+				notifySystemd(e, daemon.SdNotifyStopping)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ echo "== version"
 in_root ferry version
 in_root ferry check -c /etc/ferry/node.yaml
 echo "== unit"
-in_root systemd-analyze verify /usr/lib/systemd/system/ferry.service
+in_root systemd-analyze verify /usr/lib/systemd/system/ferry.service /usr/lib/systemd/system/ferry.socket
 in_root systemd-analyze security --offline=true --threshold=20 --no-pager /usr/lib/systemd/system/ferry.service | tail -1
 
 echo "== run"
