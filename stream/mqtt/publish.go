@@ -66,7 +66,13 @@ func (c *conn) receive(packet wire.Packet, end int) error {
 		return err
 	}
 	r := &c.ls.run
+	e := message.Entry{Known: true, QoS: p.QoS, Retain: p.Retain}
 	t, err := c.topicOf(&p)
+	if err == nil && len(p.Properties) > 0 {
+		if e.Properties = message.Kept(nil, p.Properties); len(e.Properties) > message.MaxProperties {
+			err = errTooManyProperties
+		}
+	}
 	if err != nil {
 		var e *wire.Error
 		if errors.As(err, &e) && e.Close {
@@ -86,15 +92,6 @@ func (c *conn) receive(packet wire.Packet, end int) error {
 	repeated, err := c.admit(&p)
 	if repeated || err != nil {
 		return err
-	}
-	e := message.Entry{Known: true, QoS: p.QoS, Retain: p.Retain}
-	if len(p.Properties) > 0 {
-		e.Properties = message.Kept(nil, p.Properties)
-		if len(e.Properties) > message.MaxProperties {
-			c.forgetReceived(p.ID, p.QoS)
-			c.refuseMessage(&p, wire.QuotaExceeded, errTooManyProperties)
-			return nil
-		}
 	}
 	if c.session.noLocal > 0 {
 		e.Publisher = c.session.number
