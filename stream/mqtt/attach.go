@@ -64,20 +64,21 @@ func (s *session) setExpiry(d time.Duration) {
 	s.mu.Unlock()
 }
 
-// subscribeAgain makes the subscriptions of the session that the broker does not have: the client was away, or the node has started
-// again. Those that the identity may no longer make are removed.
+// subscribeAgain makes the subscriptions of the session that the broker does not have: the client was away, the broker has ended them, or
+// the node has started again. Those that the identity may no longer make are removed.
 func (c *conn) subscribeAgain() {
 	s := c.session
 	var missing []*sub
+	s.mu.Lock()
 	for _, x := range s.subs {
-		if x.hop == nil {
+		x.ready = true // no SUBACK is due on this connection
+		if x.hop == nil || x.failure != nil {
+			x.opened, x.failure = false, nil
 			missing = append(missing, x)
 		}
 	}
+	s.mu.Unlock()
 	for _, x := range missing {
-		s.mu.Lock()
-		x.ready, x.opened, x.failure = true, false, nil
-		s.mu.Unlock()
 		if err := c.subscribeHop(x); err != nil {
 			c.ls.server.cfg.Log.Info("mqtt: a subscription of a session is refused now", "client", s.clientID, "identity", s.identity, "filter", x.filter, "err", err)
 			s.mu.Lock()
@@ -252,7 +253,7 @@ func (c *conn) progress() {
 	}
 	s.mu.Lock()
 	if now-c.attached > resendTime {
-		s.flights.drop(func(f *flight) bool { return !f.sent })
+		s.dropLost()
 	}
 	needed = needed || s.flights.sent() < s.flights.live
 	s.mu.Unlock()

@@ -138,8 +138,10 @@ func (s *session) repeat(f *flight, id uint16, x *sub, m *hop.Message) bool {
 		if f.state == awaitsPubrec {
 			p.QoS = 2
 		}
-		f.sent = true
-		s.append(x, m.Tag, &p)
+		if f.sent = s.append(x, m.Tag, &p); !f.sent { // the client accepts no packet of this size any more
+			s.flights.settle(f)
+			s.done(x, m.Sequence)
+		}
 	}
 	return true
 }
@@ -276,6 +278,13 @@ func (s *session) copyOf(x *sub, tag string, p *wire.PublishPacket) *bufpool.Buf
 	b := bufpool.Get(wire.PublishSize(wire.V5, &again) + maxHeader)
 	b.B, _ = wire.AppendPublish(b.B, wire.V5, &again)
 	return b
+}
+
+// dropLost drops flights that no durable has delivered again, although there was room for them. The caller holds the lock.
+func (s *session) dropLost() {
+	if s.flights.sent() < s.window() && !s.repeating {
+		s.flights.drop(func(f *flight) bool { return !f.sent && f.packet == nil && f.state != awaitsPubcomp })
+	}
 }
 
 // resend appends what the client has not acknowledged on its last connection, in order, as far as there is room. Durables deliver their

@@ -1,0 +1,71 @@
+package mqtt_test
+
+import (
+	"strings"
+	"testing"
+
+	wire "example.com/ferry/protocol/mqtt"
+	"example.com/ferry/stream/hop"
+)
+
+// TestRevoked: a session whose subscription was revoked subscribes again when its client returns, if it may by then.
+func TestRevoked(t *testing.T) {
+	identities := func(filter string) *hop.Identities {
+		ids, err := hop.NewIdentities([]hop.Credential{
+			{Identity: hop.Identity{Name: "dev", Publish: []string{"#"}, Subscribe: []string{filter}}, TokenHash: hop.HashToken([]byte("secret"))},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	granted := identities("a/#")
+	r := newRig(t, setup{broker: hop.Config{Identify: granted.Identify}})
+	r.broker.SetIdentities(granted)
+	as := func(p *wire.ConnectPacket) { lasting(p); p.Password = []byte("secret") }
+	sub := r.connect(wire.V5, "sub", as)
+	sub.sub("a/x", 1)
+	for _, connected := range []bool{true, false} {
+		if !connected {
+			sub.disconnect()
+			await(t, "the client has left", func() bool { return r.server.Stats().Connected == 0 })
+		}
+		r.broker.SetIdentities(identities("b/#"))
+		if connected {
+			sub.read(wire.Disconnect)
+			sub.closed()
+		}
+		r.broker.SetIdentities(granted)
+		sub = r.connect(wire.V5, "sub", as)
+		if !sub.connack.SessionPresent {
+			t.Fatal("the session is gone")
+		}
+		pub := r.connect(wire.V5, "pub", as)
+		pub.publish("a/x", "1")
+		sub.sendAck(wire.Puback, sub.want("a/x", "1", 1).ID)
+		pub.disconnect()
+	}
+}
+
+// TestSmallerPackets: a message that is on its way is left out if the client accepts no packet of its size on its next connection. It
+// takes no place among those that the client has to acknowledge.
+func TestSmallerPackets(t *testing.T) {
+	for _, tag := range []string{"live/a", "stored/a"} {
+		t.Run(tag, func(t *testing.T) {
+			r := newRig(t, setup{streams: map[string]hop.Stored{"s": stored(t, "stored/#")}})
+			sub, pub := r.connect(wire.V5, "sub", lasting), r.connect(wire.V5, "pub")
+			sub.sub(tag, 1)
+			large := strings.Repeat("x", 300)
+			pub.publish(tag, large)
+			sub.want(tag, large, 1)
+			_ = sub.conn.Close()
+			await(t, "the end of the connection", func() bool { return r.server.Stats().Connected == 1 })
+			sub = r.connect(wire.V5, "sub", lasting, func(p *wire.ConnectPacket) {
+				p.Properties = wire.AppendUint(p.Properties, wire.MaximumPacketSize, 200)
+				p.Properties = wire.AppendUint(p.Properties, wire.ReceiveMaximum, 1)
+			})
+			pub.publish(tag, "short")
+			sub.want(tag, "short", 1)
+		})
+	}
+}
