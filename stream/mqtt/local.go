@@ -68,8 +68,12 @@ func (k *local) resolve(hs *hop.LocalSub, why error) {
 	if x.ready && why != nil {
 		s.failure = why
 	}
+	late := x.removed && !x.opened // its durable exists only from now on
 	x.opened = true
 	s.mu.Unlock()
+	if late {
+		s.server.removeDurable(x.durable)
+	}
 	s.wake()
 }
 

@@ -22,7 +22,9 @@ type Server struct {
 
 	mu       sync.Mutex
 	sessions map[string]*session // by sessionKey
-	removals []Cursor            // durables of sessions that have ended
+
+	removing sync.Mutex // guards removals. No other lock is taken with it held
+	removals []Cursor   // durables of sessions that have ended
 
 	listeners map[*Listener]struct{}
 
@@ -180,6 +182,11 @@ func (v *Server) endSession(s *session) {
 	k, w := s.local, s.will
 	s.local, s.will = nil, nil
 	v.mu.Unlock()
+	s.mu.Lock()
+	for _, x := range s.subs {
+		x.removed = true
+	}
+	s.mu.Unlock()
 	for _, x := range s.subs {
 		v.removeDurable(x.durable)
 	}
@@ -193,14 +200,14 @@ func (v *Server) endSession(s *session) {
 	v.dirty.Store(true)
 }
 
-// removeDurable makes the goroutine of the Server remove a durable.
+// removeDurable makes the goroutine of the Server remove a durable. It may be called with locks of the broker held.
 func (v *Server) removeDurable(c Cursor) {
 	if c == (Cursor{}) {
 		return
 	}
-	v.mu.Lock()
+	v.removing.Lock()
 	v.removals = append(v.removals, c)
-	v.mu.Unlock()
+	v.removing.Unlock()
 	select {
 	case v.remove <- struct{}{}:
 	default:
@@ -212,8 +219,8 @@ const maxRemovals = 1024
 
 // crowded reports whether many durables wait to be removed: clients subscribe and unsubscribe faster than the engine can follow.
 func (v *Server) crowded() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.removing.Lock()
+	defer v.removing.Unlock()
 	return len(v.removals) >= maxRemovals
 }
 
@@ -303,17 +310,17 @@ func (v *Server) removeOrphans(ctx context.Context) {
 	}
 	for _, c := range all {
 		if !used[c] {
-			v.removals = append(v.removals, c)
+			v.removeDurable(c)
 		}
 	}
 }
 
 // removeDurables removes the durables of sessions that have ended. Those that cannot be removed now are tried again.
 func (v *Server) removeDurables(ctx context.Context) {
-	v.mu.Lock()
+	v.removing.Lock()
 	removals := v.removals
 	v.removals = nil
-	v.mu.Unlock()
+	v.removing.Unlock()
 	if v.cfg.Cursors == nil {
 		return
 	}
@@ -332,9 +339,9 @@ func (v *Server) removeDurables(ctx context.Context) {
 		}
 	}
 	if len(failed) > 0 {
-		v.mu.Lock()
+		v.removing.Lock()
 		v.removals = append(failed, v.removals...)
-		v.mu.Unlock()
+		v.removing.Unlock()
 	}
 }
 

@@ -81,6 +81,7 @@ type sub struct {
 	id                uint32 // Subscription Identifier; 0 means none
 	ready             bool   // SUBACK is written: messages may follow
 	opened            bool   // the broker says that it begins
+	removed           bool   // it has ended
 	failure           error  // why it does not
 
 	// Of the owner.
@@ -110,6 +111,7 @@ func (s *session) removeSub(x *sub) {
 			break
 		}
 	}
+	x.removed = true
 	if x.noLocal {
 		s.noLocal--
 	}
