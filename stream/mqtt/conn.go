@@ -22,6 +22,7 @@ type conn struct {
 	local   *local   // that publishes
 	session *session // nil while attaching
 	version wire.Version
+	number  uint64 // connections have the order in which their CONNECT came
 	left    bool
 
 	silence time.Duration // longest time between two packets of the client; 0 means any

@@ -138,6 +138,7 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 	c.hello = &hello{
 		identity: identity.Name, clientID: clientID, clean: v.CleanStart, assigned: assigned, expiry: h.ls.server.expiryOf(v), peer: peerOf(v),
 	}
+	c.number = h.ls.server.connects.Add(1)
 	lc.SetHandler(c)
 	lc.PauseReading()
 	lc.StopTimer(silenceTimer)

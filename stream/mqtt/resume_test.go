@@ -69,3 +69,49 @@ func TestSmallerPackets(t *testing.T) {
 		})
 	}
 }
+
+// TestManyTakeovers: of many connections of one client at the same time, one stays, and it has the session.
+func TestManyTakeovers(t *testing.T) {
+	r := newRig(t, setup{})
+	r.connect(wire.V5, "c", lasting).sub("a", 1)
+	connect, err := wire.AppendConnect(nil, &wire.ConnectPacket{
+		Version: wire.V5, ClientID: []byte("c"), Properties: wire.AppendUint(nil, wire.SessionExpiryInterval, 600),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		var clients []*client
+		for range 10 {
+			c := r.dial(wire.V5)
+			c.write(connect)
+			clients = append(clients, c)
+		}
+		served := make(chan bool, len(clients)) // whether the server has sent CONNACK
+		for _, c := range clients {
+			go func() {
+				accepted := false
+				for p := c.next(); p.Kind != 0 && p.Kind != wire.Pingresp; p = c.next() {
+					switch p.Kind {
+					case wire.Connack:
+						accepted = true
+					case wire.Publish:
+						m, _ := wire.ParsePublish(p)
+						c.sendAck(wire.Puback, m.ID)
+						c.write(wire.AppendPingreq(nil))
+					}
+				}
+				served <- accepted
+			}()
+		}
+		for range len(clients) - 1 {
+			<-served
+		}
+		pub := r.connect(wire.V5, "pub")
+		pub.publish("a", "x")
+		if !<-served {
+			t.Fatal("the last connection has no CONNACK")
+		}
+		pub.disconnect()
+	}
+}

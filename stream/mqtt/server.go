@@ -28,10 +28,12 @@ type Server struct {
 
 	listeners map[*Listener]struct{}
 
-	remove chan struct{} // has one place: there are removals
-	stop   chan struct{}
-	once   sync.Once
-	ended  chan struct{}
+	remove   chan struct{} // has one place: there are removals
+	connects atomic.Uint64 // connections whose client was accepted
+
+	stop  chan struct{}
+	once  sync.Once
+	ended chan struct{}
 }
 
 // counters count what the clients of all Listeners do.
@@ -78,6 +80,11 @@ func (v *Server) attach(c *conn) {
 	key := sessionKey(h.identity, h.clientID)
 	v.mu.Lock()
 	s := v.sessions[key]
+	if s != nil && (s.owner != nil && s.owner.number > c.number || s.next != nil && s.next.number > c.number) {
+		v.mu.Unlock()
+		c.takenOver() // the client has connected again while c waited
+		return
+	}
 	if s != nil && s.owner != nil {
 		before := s.next
 		s.next = c
