@@ -7,6 +7,7 @@ import (
 
 	"example.com/ferry/loop"
 	"example.com/ferry/node/admin"
+	"example.com/ferry/node/config"
 )
 
 // ReleaseStreams ends the streams of a running node, for a process that replaces this one: clients are told to leave, what they have
@@ -31,9 +32,12 @@ func (n *Node) ReleaseStreams() error {
 	return err
 }
 
-// LeaveTo makes Run drain for a process that has taken over: /ready does not fail, and Extensions.Phases is not called. The sockets listen
-// in the other process.
+// LeaveTo makes Run drain for a node that takes over, in another process or in this one: /ready does not fail, drain.delay is left out, and
+// Extensions.Phases is not called.
 func (n *Node) LeaveTo() { n.replaced.Store(true) }
+
+// Config returns what the node runs, as the last reload has left it. The caller must not change it.
+func (n *Node) Config() *config.Config { return n.config() }
 
 // listenUDP is Security.ListenUDP.
 func (n *Node) listenUDP(address string) (conn *net.UDPConn, released func(), err error) {

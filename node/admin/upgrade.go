@@ -23,7 +23,8 @@ var ErrUpgrading = errors.New("an upgrade is in progress")
 // upgradeRoute serves POST /api/upgrade.
 func upgradeRoute(mux *http.ServeMux, cfg Config) {
 	mux.Handle("POST /api/upgrade", requireAction(cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		done, err := cfg.Upgrade(context.WithoutCancel(r.Context())) // a client that leaves does not undo it
+		done, err := cfg.Upgrade(context.WithoutCancel(r.Context()))                     // a client that leaves does not undo it
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // an upgrade may take longer
 		switch {
 		case errors.Is(err, ErrUpgrading):
 			writeText(w, http.StatusConflict, err.Error())

@@ -26,13 +26,15 @@ type runner struct {
 	before  *handover.Predecessor // nil if this process replaces none
 	served  bool                  // a node has served
 	program string                // the file of the program
+	ending  context.Context       // ends when a signal ends the process, or its last node has ended
 
-	upgrading sync.Mutex // held during an upgrade
-	mu        sync.Mutex // guards the fields below
-	node      *node.Node // that serves; nil before and afterwards
-	stop      func()     // ends the node
-	again     bool       // the node has ended to be run again
-	replaced  bool       // another process has taken over
+	upgrading sync.Mutex     // held during an upgrade
+	mu        sync.Mutex     // guards the fields below
+	node      *node.Node     // that serves; nil before and afterwards
+	stop      func()         // ends the node
+	again     bool           // the node has ended to be run again
+	last      *config.Config // that the node ran; set with again
+	replaced  bool           // another process has taken over
 }
 
 // run runs nodes until a signal comes, or another process has taken over.
@@ -51,7 +53,8 @@ func (p *runner) run() error {
 		return err
 	}
 	ctx, drain := context.WithCancel(context.Background())
-	defer drain()
+	p.ending = ctx
+	defer p.endUpgrade(drain)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
@@ -63,30 +66,40 @@ func (p *runner) run() error {
 		os.Exit(statusKilled)
 	}()
 	defer p.upgradeOnSignal(ctx)()
+	hangups := make(chan os.Signal, 1)
+	if source != nil {
+		signal.Notify(hangups, syscall.SIGHUP) // also between two nodes: otherwise the signal would end the process
+		defer signal.Stop(hangups)
+	}
 	for {
-		again, err := p.runNode(ctx, cfg, source)
+		again, err := p.runNode(ctx, cfg, source, hangups)
 		if !again || ctx.Err() != nil {
 			return err
 		}
 		if err != nil {
 			p.note("the node has not ended cleanly: %v", err)
 		}
-		if next, nextSource, err := p.cmd.load(p.env); err == nil { // it may have been reloaded
-			cfg, source = next, nextSource
-		}
+		cfg = p.last // the file may have what the new process failed at. Watch reloads what has changed
+	}
+}
+
+// endUpgrade ends an upgrade that is in progress, and the new process with it. Files of Unix domain sockets that nothing uses then are
+// removed.
+func (p *runner) endUpgrade(drain func()) {
+	drain()
+	p.upgrading.Lock() // no other one begins
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.served && !p.replaced {
+		p.sockets.Drop()
 	}
 }
 
 // runNode runs a node. It reports whether another one is to be run.
-func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config.Source) (again bool, err error) {
+func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config.Source, hangups <-chan os.Signal) (again bool, err error) {
 	command, err := workerCommand()
 	if err != nil {
 		return false, err
-	}
-	hangups := make(chan os.Signal, 1)
-	if source != nil {
-		signal.Notify(hangups, syscall.SIGHUP)
-		defer signal.Stop(hangups)
 	}
 	extensions := p.extensions
 	extensions.Worker, extensions.Sockets, extensions.Upgrade = command, p.sockets, p.upgrade
@@ -128,6 +141,12 @@ func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config
 func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
 	first := !p.served
 	p.served = true
+	if first && p.before != nil { // until then the other process may go on, with all its sockets
+		if err := p.before.Ready(); err != nil {
+			return fmt.Errorf("the process that is replaced does not hear that this one serves: %w", err)
+		}
+		p.systemdMain()
+	}
 	for _, address := range p.sockets.Unused() {
 		p.note("%s was passed to this process, and the configuration has no listener there: it is closed", address)
 	}
@@ -135,12 +154,7 @@ func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
 	p.mu.Lock()
 	p.node, p.stop = n, stop
 	p.mu.Unlock()
-	switch {
-	case first && p.before != nil:
-		if err := p.before.Ready(); err != nil {
-			return fmt.Errorf("the process that is replaced does not hear that this one serves: %w", err)
-		}
-	case first:
+	if first && p.before == nil {
 		if err := welcome(p.env, cfg, n); err != nil && !errors.As(err, new(quietError)) {
 			return err
 		}

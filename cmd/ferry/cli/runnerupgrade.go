@@ -28,6 +28,9 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 	if n == nil || leaving {
 		return admin.Upgraded{}, errors.New("the node does not serve yet, or is stopping")
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ending, cancel)()
 	began := time.Now()
 	p.sockets.Keep()
 	next, err := p.sockets.Start(handover.Command{Path: p.program, Args: os.Args, Env: successorEnv()})
@@ -55,8 +58,9 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 			return admin.Upgraded{}, err
 		}
 		p.mu.Lock()
-		p.again = true
+		p.again, p.last = true, n.Config()
 		p.mu.Unlock()
+		n.LeaveTo() // to the next node
 		stop()
 		return admin.Upgraded{}, err
 	}

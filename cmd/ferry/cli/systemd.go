@@ -12,17 +12,13 @@ import (
 )
 
 // systemdPhases returns a function that reports phases of a node to systemd (sd_notify(3)). Elsewhere, where NOTIFY_SOCKET is not set, it does
-// nothing. A process that replaces another one becomes the main process.
+// nothing.
 func (p *runner) systemdPhases() func(node.Phase) {
 	e := p.env
 	return func(phase node.Phase) {
 		switch phase {
 		case node.PhaseReady:
-			state := daemon.SdNotifyReady
-			if p.before != nil {
-				state = fmt.Sprintf("MAINPID=%d\n%s", os.Getpid(), state)
-			}
-			notifySystemd(e, state)
+			notifySystemd(e, daemon.SdNotifyReady)
 		case node.PhaseReloading:
 			notifySystemd(e, daemon.SdNotifyReloading+"\n"+daemon.SdNotifyMonotonicUsec()) // both are needed for Type=notify-reload
 		case node.PhaseDraining:
@@ -34,6 +30,11 @@ func (p *runner) systemdPhases() func(node.Phase) {
 			}
 		}
 	}
+}
+
+// systemdMain makes this process the service's main process. It is called once, as only one of two processes may report that.
+func (p *runner) systemdMain() {
+	notifySystemd(p.env, fmt.Sprintf("MAINPID=%d\n%s", os.Getpid(), daemon.SdNotifyReady))
 }
 
 // notifySystemd sends one state. A node runs without a supervisor that listens, so an error is only noted.

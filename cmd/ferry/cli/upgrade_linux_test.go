@@ -38,10 +38,11 @@ type upgradedNode struct {
 	pid                         int // of the process that serves
 }
 
-func runUpgradedNode(t *testing.T) *upgradedNode {
+// runUpgradedNode runs a node with upgradeYAML and more.
+func runUpgradedNode(t *testing.T, more string) *upgradedNode {
 	t.Helper()
 	n := &upgradedNode{unix: filepath.Join(t.TempDir(), "s")}
-	n.runningNode = runNode(t, fmt.Sprintf(upgradeYAML, n.unix, webServer(t, "web")))
+	n.runningNode = runNode(t, fmt.Sprintf(upgradeYAML, n.unix, webServer(t, "web"))+more)
 	n.pid = n.Process.Pid
 	t.Cleanup(func() { _ = syscall.Kill(n.pid, syscall.SIGKILL) })
 	line, err := n.stderr.ReadString('\n')
@@ -105,7 +106,7 @@ func (n *upgradedNode) dial(t *testing.T, to string) *stream.Client {
 // TestUpgrade replaces a node's process under load: by itself, by a program that does not start, and by one that fails when it has the
 // streams. No request fails, and no stored message is lost.
 func TestUpgrade(t *testing.T) {
-	n := runUpgradedNode(t)
+	n := runUpgradedNode(t, "")
 	load := startLoad("http://"+n.web+"/", 4)
 	var publishers sync.WaitGroup
 	enough := make(chan struct{})
