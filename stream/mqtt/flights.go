@@ -103,6 +103,17 @@ func (f *flights) add() (*flight, uint16) {
 	return x, f.id(f.span - 1)
 }
 
+// skipTo makes next the packet identifier of the next flight. Those between are not used: the client may still hold messages that had them.
+func (f *flights) skipTo(next uint16) {
+	if f.span == 0 {
+		f.first = next
+	}
+	for f.span > 0 && f.span < maxIDs && next != 0 && f.id(f.span) != next {
+		f.add()
+		f.live--
+	}
+}
+
 // settle ends a flight.
 func (f *flights) settle(x *flight) {
 	if x.packet != nil {

@@ -32,3 +32,16 @@ func TestDropLost(t *testing.T) {
 		}
 	}
 }
+
+// TestSkipTo: skipTo sets the packet identifier of the next flight, with and without flights before it.
+func TestSkipTo(t *testing.T) {
+	var f flights
+	f.skipTo(65534)
+	to, first := f.add()
+	to.state = awaitsPuback
+	f.skipTo(3)
+	_, next := f.add()
+	if first != 65534 || next != 3 || f.live != 2 || f.find(1) != nil || f.find(first) == nil {
+		t.Errorf("packet identifiers %d and %d with %d live, want 65534 and 3 with 2", first, next, f.live)
+	}
+}

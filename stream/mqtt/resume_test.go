@@ -6,6 +6,7 @@ import (
 
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/mqtt"
 )
 
 // TestRevoked: a session whose subscription was revoked subscribes again when its client returns, if it may by then.
@@ -113,5 +114,36 @@ func TestManyTakeovers(t *testing.T) {
 			t.Fatal("the last connection has no CONNACK")
 		}
 		pub.disconnect()
+	}
+}
+
+// TestIdentifiersAfterRestart: a message has no packet identifier of a message that the client may still take it for, also if that one was
+// in memory and the server has started again.
+func TestIdentifiersAfterRestart(t *testing.T) {
+	c := setup{server: mqtt.Config{Dir: t.TempDir()}, streams: map[string]hop.Stored{"s": stored(t, "stored/#")}}
+	r := newRig(t, c)
+	send := func(tag, payload string) {
+		pub := r.connect(wire.V5, "pub")
+		pub.send(wire.PublishPacket{QoS: 2, ID: 1, Topic: []byte(tag), Payload: []byte(payload)})
+		pub.ack(wire.Pubrec, 1)
+		pub.disconnect()
+	}
+	sub := r.connect(wire.V5, "sub", lasting)
+	sub.sub("stored/a", 2)
+	sub.sub("live/a", 2)
+	send("stored/a", "1")
+	kept := sub.want("stored/a", "1", 2)
+	send("live/a", "2")
+	lost := sub.want("live/a", "2", 2)
+	r.stop()
+
+	r = newRig(t, c)
+	sub = r.connect(wire.V5, "sub", lasting)
+	if again := sub.want("stored/a", "1", 2); again.ID != kept.ID || !again.Dup {
+		t.Errorf("packet %d, DUP %v, want %d again", again.ID, again.Dup, kept.ID)
+	}
+	send("live/a", "3")
+	if m := sub.want("live/a", "3", 2); m.ID == lost.ID || m.ID == kept.ID {
+		t.Errorf("a new message has the packet identifier %d of another one", m.ID)
 	}
 }

@@ -129,10 +129,10 @@ func (t *storedSession) session(v *Server, now time.Time) *session {
 			s.noLocal++
 		}
 	}
-	s.flights.first = t.NextID
 	for _, f := range t.Flights {
 		s.restoreFlight(f)
 	}
+	s.flights.skipTo(t.NextID)
 	for _, id := range t.Received {
 		if s.received == nil {
 			s.received = map[uint16]receivedState{}
@@ -191,7 +191,7 @@ func (s *session) storedForm() storedSession {
 		}
 		t.Flights = append(t.Flights, w)
 	}
-	if len(t.Flights) == 0 && s.flights.span > 0 {
+	if s.flights.span > 0 {
 		t.NextID = s.flights.id(s.flights.span)
 	}
 	for id, state := range s.received {
