@@ -4,24 +4,38 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+# Mirrors and registries fail now and then.
+retry() {
+	local wait
+	for wait in 5 15 30 0; do
+		"$@" && return 0
+		((wait)) && sleep "$wait"
+	done
+	return 1
+}
+
 lint_version=2.15.0
 h2spec_version=2.2.1
 nfpm_version=2.45.0
 assemblyscript_version=0.28.20
 packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
+# The modules of both go.mod: what builds and tests later needs no network.
+retry go mod download
+(cd bench && retry go mod download)
+
 if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
 	echo "golangci-lint $lint_version is installed"
 else
 	echo "building golangci-lint $lint_version into bin/ (some minutes)"
-	GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
+	retry env GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
 fi
 
 if [[ "$(go version -m bin/nfpm 2>/dev/null || true)" == *"nfpm/v2	v$nfpm_version	"* ]]; then
 	echo "nfpm $nfpm_version is installed"
 else
 	echo "building nfpm $nfpm_version into bin/"
-	GOBIN="$PWD/bin" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@v$nfpm_version"
+	retry env GOBIN="$PWD/bin" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@v$nfpm_version"
 fi
 
 # A JDK or Maven from another source than Debian is used as it is.
@@ -56,7 +70,7 @@ END
 
 # The standard library of Rust for WebAssembly, which examples/wasm needs. A rustc of rustup gets it from there.
 if command -v rustup >/dev/null; then
-	rustup target add wasm32-unknown-unknown
+	retry rustup target add wasm32-unknown-unknown
 else
 	packages+=(libstd-rust-dev-wasm32)
 fi
@@ -65,16 +79,6 @@ missing=()
 for p in "${packages[@]}"; do
 	[[ "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)" == "install ok installed" ]] || missing+=("$p")
 done
-
-# Package mirrors fail now and then.
-retry() {
-	local wait
-	for wait in 5 15 30 0; do
-		"$@" && return 0
-		((wait)) && sleep "$wait"
-	done
-	return 1
-}
 
 if ((${#missing[@]} == 0)); then
 	echo "packages are installed: ${packages[*]}"
