@@ -4,10 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/deploy"
 	"example.com/ferry/stream/hop"
@@ -95,7 +95,7 @@ func allowed(c config.Identity, v config.Verb) bool {
 func tokenHash(c config.Identity) ([]byte, error) {
 	token := c.Token
 	if c.TokenFile != "" {
-		data, err := os.ReadFile(c.TokenFile)
+		data, err := regularfile.Read(c.TokenFile, config.MaxTokenFile)
 		if err != nil {
 			return nil, fmt.Errorf("node: token_file of identity %s: %w", c.Name, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/forward"
@@ -108,7 +109,7 @@ func (n *Node) target(c config.Forward, cfg *config.Config) (t forward.Target, d
 	d = &linkDialer{make: with.New, timeout: cfg.Limits.HandshakeTimeout}
 	t = forward.Target{Tags: c.Tags, Dialer: d, Addr: addr, Token: []byte(c.Token)}
 	if c.TokenFile != "" {
-		data, err := os.ReadFile(c.TokenFile)
+		data, err := regularfile.Read(c.TokenFile, config.MaxTokenFile)
 		if err != nil {
 			return t, nil, fmt.Errorf("token_file: %w", err)
 		}

@@ -4,13 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/stream/wasm"
 )
 
@@ -22,12 +21,7 @@ type guest struct {
 
 // readGuest reads a module, which must not be larger than wasm.MaxGuest.
 func readGuest(file string) (*guest, error) {
-	if info, err := os.Stat(file); err != nil {
-		return nil, err
-	} else if info.Size() > wasm.MaxGuest {
-		return nil, fmt.Errorf("%s has %d bytes: at most %d", file, info.Size(), wasm.MaxGuest)
-	}
-	module, err := os.ReadFile(file)
+	module, err := regularfile.Read(file, wasm.MaxGuest)
 	if err != nil {
 		return nil, err
 	}

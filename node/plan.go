@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"example.com/ferry/node/config"
 )
@@ -22,7 +24,8 @@ type Plan struct {
 // Plan returns what a reload of a configuration would do. It compares, and binds and starts nothing. The values of ${...} are those of
 // this process.
 func (n *Node) Plan(b config.Bundle) (*Plan, error) {
-	next, err := b.Source().Config(n.extensions.Program())
+	source := b.Source()
+	next, err := source.Config(n.extensions.Program())
 	var wrong config.Errors
 	switch {
 	case errors.As(err, &wrong):
@@ -40,33 +43,32 @@ func (n *Node) Plan(b config.Bundle) (*Plan, error) {
 			p.Refused = append(p.Refused, err.Error())
 		}
 	}
-	if err := n.planTokens(p, next); err != nil {
+	if err := n.planTokens(p, r); err != nil {
 		p.Refused = append(p.Refused, err.Error())
+	}
+	for i := range p.Refused {
+		p.Refused[i] = source.Hide(p.Refused[i])
 	}
 	return p, nil
 }
 
 // planTokens adds the identities whose token file has another token.
-func (n *Node) planTokens(p *Plan, next *config.Config) error {
+func (n *Node) planTokens(p *Plan, r *reload) error {
 	if n.hop == nil {
 		return nil
 	}
-	known, err := n.knownIdentities(next)
+	known, err := n.knownIdentities(r.next)
 	if err != nil {
 		return fmt.Errorf("identities: %w", err)
 	}
 	_, _, changed := known.Differences(n.identities)
-	listed := map[string]bool{}
-	for _, d := range p.Differences {
-		if d.Section == "identities" {
-			listed[d.Entry] = true
-		}
-	}
-	for i, id := range next.Identities {
+	shown := r.last.Redacted()
+	for i, id := range r.next.Identities {
+		k := slices.IndexFunc(r.last.Identities, func(was config.Identity) bool { return was.Name == id.Name })
 		for _, name := range changed {
-			if name == id.Name && !listed[name] {
+			if name == id.Name && k >= 0 && reflect.DeepEqual(r.last.Identities[k], id) { // else it is listed
 				p.Differences = append(p.Differences, config.Difference{
-					Section: "identities", Entry: name, Field: "content of token_file", At: fmt.Sprintf("identities[%d].token_file", i),
+					Section: "identities", Entry: shown.Identities[k].Name, Field: "content of token_file", At: fmt.Sprintf("identities[%d].token_file", i),
 					Kind: config.Changed, Effect: config.Applies, Note: config.RuleOf("identities[].token_file").Note,
 				})
 			}

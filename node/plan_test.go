@@ -1,6 +1,8 @@
 package node
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +53,9 @@ func TestPlan(t *testing.T) {
 		for _, e := range p.Invalid {
 			wrong = append(wrong, e.Error())
 		}
+		if all, err := json.Marshal(p); err != nil || bytes.Contains(all, []byte("MARKED")) {
+			t.Errorf("%s: %v: a value of the node is shown in %s", name, err, all)
+		}
 		if g := strings.Join(got, "; "); g != differences {
 			t.Errorf("%s: got the differences %q, want %q", name, g, differences)
 		}
@@ -68,6 +73,9 @@ func TestPlan(t *testing.T) {
 	}), "limits.max_frame 1MiB>2MiB; limits.queue 1MiB>2MiB", "limits.max_frame: this change needs a restart", "")
 	expect("a value of the node", bundle(t, map[string]string{"node.yaml": text + "names: ['${FERRY_TEST_OF_THE_NODE}.example.com']\n"}), "names []>[[redacted]]", "", "")
 	expect("a wrong value of the node", bundle(t, map[string]string{"node.yaml": text + "log: {level: '${FERRY_TEST_OF_THE_NODE}'}\n"}), "", "", "log.level: this value is not valid")
+	expect("names of the node's values", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: '${FERRY_TEST_OF_THE_NODE}', token: of-another-client}, ", 1)}), "identities[0] >", "", "")
+	expect("a token file that is missing", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: a, token_file: '/${FERRY_TEST_OF_THE_NODE}'}, ", 1)}), "", "", "identities[0].token_file: this value is not valid")
+	expect("a token file without an end", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: a, token_file: '"+os.DevNull+"'}, ", 1)}), "identities[0] >", "not a regular file", "")
 	expect("a mistake in an included file", bundle(t, map[string]string{"node.yaml": "include: more.yaml\n" + text, "more.yaml": "log:\n  colour: debug\n"}), "", "", "more.yaml:2:3: log.colour: unknown field")
 	if err := os.WriteFile(token, []byte("another token of the pump"), 0o600); err != nil {
 		t.Fatal(err)

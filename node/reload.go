@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/node/config"
 )
 
@@ -59,7 +60,7 @@ type watcher struct {
 func tokenDigest(cfg *config.Config) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	for _, file := range cfg.TokenFiles() {
-		data, err := os.ReadFile(file)
+		data, err := regularfile.Read(file, config.MaxTokenFile)
 		fmt.Fprintf(h, "%q %q %v\n", file, data, err != nil)
 	}
 	h.Sum(sum[:0])

@@ -2,10 +2,10 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/transport"
 )
 
@@ -17,7 +17,7 @@ func (a Admin) Token() (string, error) {
 	if a.TokenFile == "" {
 		return "", nil
 	}
-	data, err := os.ReadFile(a.TokenFile)
+	data, err := regularfile.Read(a.TokenFile, MaxTokenFile)
 	if err != nil {
 		return "", err
 	}

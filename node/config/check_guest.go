@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/stream/wasm"
 )
 
@@ -60,6 +61,9 @@ func (m Mount) check(at string, errs *configErrors) {
 
 // checkGuestFile reads the first bytes of a guest.
 func checkGuestFile(file string) error {
+	if info, err := os.Stat(file); err == nil && !info.IsDir() && !info.Mode().IsRegular() { // opening a pipe would block
+		return fmt.Errorf("%s: %w", file, regularfile.ErrSpecial)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return err

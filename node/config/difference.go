@@ -10,7 +10,7 @@ import (
 // Difference is one difference between the configuration that a node runs and the next one.
 type Difference struct {
 	Section string `json:"section"`         // listeners
-	Entry   string `json:"entry,omitempty"` // the address or name of an entry of a list: tcp://127.0.0.1:4190
+	Entry   string `json:"entry,omitempty"` // the address or name of an entry of a list, without secrets: tcp://127.0.0.1:4190
 	Field   string `json:"field,omitempty"` // validate; empty if the entry as a whole, or the section, is added or removed
 	At      string `json:"at"`              // as errors name it: listeners[0].validate, by the next configuration unless it was removed
 	Kind    Kind   `json:"kind"`
@@ -143,18 +143,18 @@ func (d *differences) entries(p place, s sides, was, is []string) {
 	}
 	for i, key := range was {
 		if !slices.Contains(is, key) {
-			d.add(entry(i, key), Removed, s)
+			d.add(entry(i, keyOf(p.rule, s.shownWas.Index(i))), Removed, s)
 		}
 	}
 	var stay []string
 	for i, key := range is {
 		k := slices.Index(was, key)
 		if k < 0 {
-			d.add(entry(i, key), Added, s)
+			d.add(entry(i, keyOf(p.rule, s.shownIs.Index(i))), Added, s)
 			continue
 		}
 		stay = append(stay, key)
-		d.walk(entry(i, key), sides{s.was.Index(k), s.is.Index(i), s.shownWas.Index(k), s.shownIs.Index(i)})
+		d.walk(entry(i, keyOf(p.rule, s.shownWas.Index(k))), sides{s.was.Index(k), s.is.Index(i), s.shownWas.Index(k), s.shownIs.Index(i)})
 	}
 	common := slices.DeleteFunc(slices.Clone(was), func(key string) bool { return !slices.Contains(is, key) })
 	if p.section() == "proxy" && !slices.Equal(common, stay) { // elsewhere the order means nothing
@@ -169,23 +169,29 @@ func keysOf(list string, v reflect.Value) []string {
 	}
 	keys := make([]string, 0, v.Len())
 	for i := range v.Len() {
-		key := ""
-		address, name := v.Index(i).FieldByName("Address"), v.Index(i).FieldByName("Name")
-		switch {
-		case strings.HasSuffix(list, "listeners") && address.IsValid():
-			key = address.String()
-			if name.IsValid() && name.String() != "" && strings.HasSuffix(key, ":0") { // only the name tells these apart
-				key = name.String()
-			}
-		case name.IsValid() && name.Kind() == reflect.String:
-			key = name.String()
-		}
+		key := keyOf(list, v.Index(i))
 		if key == "" || slices.Contains(keys, key) {
 			return nil
 		}
 		keys = append(keys, key)
 	}
 	return keys
+}
+
+// keyOf returns the address or name of an entry of a list; empty if it has none.
+func keyOf(list string, entry reflect.Value) string {
+	address, name := entry.FieldByName("Address"), entry.FieldByName("Name")
+	switch {
+	case strings.HasSuffix(list, "listeners") && address.IsValid():
+		key := address.String()
+		if name.IsValid() && name.String() != "" && strings.HasSuffix(key, ":0") { // only the name tells these apart
+			key = name.String()
+		}
+		return key
+	case name.IsValid() && name.Kind() == reflect.String:
+		return name.String()
+	}
+	return ""
 }
 
 // maxShort bounds the values in a Difference, in bytes.

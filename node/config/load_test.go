@@ -126,7 +126,7 @@ func TestRefused(t *testing.T) {
 		{"bad verb", l + "identities: [{name: a, token: 0123456789abcdef, verbs: [pub]}]\n", "not one of publish, subscribe, call, serve"},
 		{"admin for all", "admin: {address: '0.0.0.0:4195'}\n", `node.yaml:1:18: admin.address: "0.0.0.0:4195" is reachable from other machines`},
 		{"admin for all, without a host", "admin: {address: ':4195'}\n", `admin.address: ":4195" is reachable from other machines`},
-		{"admin without a token file", "admin: {address: '127.0.0.1:1', token_file: absent}\n", "admin.token_file: open absent: no such file"},
+		{"admin without a token file", "admin: {address: '127.0.0.1:1', token_file: absent}\n", "admin.token_file: stat absent: no such file"},
 		{"admin with a short token", "admin: {address: '0.0.0.0:1', token_file: doc.go}\n", "admin.token_file: doc.go holds no token: want one line of at least 16 characters"},
 		{"admin with half a certificate", "admin: {address: '127.0.0.1:1', cert_file: testdata/example.pem}\n", "admin.cert_file: without key_file"},
 		{"admin without a key", "admin: {address: '127.0.0.1:1', cert_file: testdata/example.pem, key_file: absent}\n", "admin.key_file: absent: no such file"},

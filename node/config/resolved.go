@@ -49,8 +49,8 @@ type redaction struct{ fields map[string]bool }
 // secretHeader matches the names of header fields whose values identify a client.
 var secretHeader = regexp.MustCompile(`(?i)authorization|cookie|token|secret|password|api-?key|credential`)
 
-// userinfo matches user and password in an address.
-var userinfo = regexp.MustCompile(`://[^/@\s]*@`)
+// userinfo matches user and password in an address. They end at the last @ before the path, as net/url reads them.
+var userinfo = regexp.MustCompile(`://[^/\s]*@`)
 
 // copyTo sets to, a zero value, to a copy of from, which is the value of a field.
 func (r redaction) copyTo(to, from reflect.Value, field string) {

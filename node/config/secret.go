@@ -20,11 +20,11 @@ func (s *Source) secretFields() map[string]bool {
 	fields := map[string]bool{}
 	var walk func(n ast.Node, path []string)
 	walk = func(n ast.Node, path []string) {
+		n = plain(n)
 		if s.secretNodes[n] {
 			fields[dotted(path)] = true
 			return
 		}
-		n = plain(n)
 		if l := list(n); l != nil {
 			for i, each := range l.Values {
 				walk(each, append(slices.Clone(path), strconv.Itoa(i)))
@@ -52,18 +52,24 @@ func (s *Source) masked(errs Errors) Errors {
 	}
 	fields := s.secretFields()
 	for _, e := range errs {
-		own := isSecret(fields, e.Field)
-		for _, secret := range s.secrets {
-			switch {
-			case own && shares(e.Reason, secret):
-				e.Reason = "this value is not valid: it is a secret, and not shown"
-			case len(secret) >= shortSecret:
-				quoted := strconv.Quote(secret)
-				e.Reason = strings.NewReplacer(secret, redacted, quoted[1:len(quoted)-1], redacted).Replace(e.Reason)
-			}
+		if isSecret(fields, e.Field) && slices.ContainsFunc(s.secrets, func(secret string) bool { return shares(e.Reason, secret) }) {
+			e.Reason = "this value is not valid: it is a secret, and not shown"
+		} else {
+			e.Reason = s.Hide(e.Reason)
 		}
 	}
 	return errs
+}
+
+// Hide returns the text of an error without the secrets of the source.
+func (s *Source) Hide(text string) string {
+	for _, secret := range s.secrets {
+		if len(secret) >= shortSecret {
+			quoted := strconv.Quote(secret)
+			text = strings.NewReplacer(secret, redacted, quoted[1:len(quoted)-1], redacted).Replace(text)
+		}
+	}
+	return text
 }
 
 // isSecret reports whether a field, or one that encloses it, is one of fields.

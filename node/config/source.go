@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"example.com/ferry/internal/invalid"
+	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/internal/yamlread"
 )
 
@@ -40,10 +42,27 @@ type Source struct {
 // Read reads the file at path and the files that it includes. The error is that of reading the file at path.
 func Read(path string) (*Source, error) {
 	data, err := readFile(path)
+	if errors.Is(err, regularfile.ErrSpecial) { // such as /dev/stdin
+		data, err = readPipe(path)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return newSource(path, data), nil
+}
+
+// readPipe is readFile for what can be read once.
+func readPipe(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := regularfile.All(f, path, MaxFile)
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return data, nil
 }
 
 // newSource reads what the text of a file needs.
@@ -53,19 +72,9 @@ func newSource(path string, data []byte) *Source {
 	return s
 }
 
-// readFile returns the content of a file of at most MaxFile bytes.
+// readFile returns the content of a regular file of at most MaxFile bytes.
 func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("config: %s is a directory: name a YAML file", path)
-	}
-	if info.Size() > MaxFile {
-		return nil, fmt.Errorf("config: %s has %d bytes: at most %d", path, info.Size(), MaxFile)
-	}
-	data, err := os.ReadFile(path)
+	data, err := regularfile.Read(path, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
@@ -162,10 +171,14 @@ func (d *document) resolve(path string) string {
 	return filepath.Join(filepath.Dir(d.file), path)
 }
 
-// Stale reports whether reading the files again would give another text: a file has another content, is missing or new.
+// Stale reports whether reading the files again would give another text: a file has another content, is missing or new. What can be read
+// once, such as a pipe, does not change.
 func (s *Source) Stale() bool {
 	return slices.ContainsFunc(s.Watched(), func(path string) bool {
-		data, _ := readFile(path) // a file that cannot be read counts as a missing one
+		data, err := readFile(path) // a file that cannot be read counts as a missing one
+		if errors.Is(err, regularfile.ErrSpecial) {
+			return false
+		}
 		was, known := s.content[path]
 		return !known || was != sha256.Sum256(data)
 	})

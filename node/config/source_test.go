@@ -303,3 +303,56 @@ proxy:
 		t.Errorf("%v: from\n%s\nread again\n%+v\nwant\n%+v", err, got, again, plain)
 	}
 }
+
+// TestValuesOfAliases: an alias of a scalar has the value of its expressions, with the type that is expected where it stands.
+func TestValuesOfAliases(t *testing.T) {
+	t.Setenv("FERRY_TEST_NUMBER", "42")
+	dir := folder(t, map[string]string{"token": "0123456789012345\n"})
+	got, err := Parse(filepath.Join(dir, "node.yaml"), []byte(`
+data_dir: &number ${FERRY_TEST_NUMBER}
+limits: {max_tags: *number, max_frame: &size '${FERRY_TEST_NONE:64KiB}', queue: *size}
+names: [&host 'h${FERRY_TEST_NUMBER}', b, *host]
+log: {level: &level '${FERRY_TEST_NONE:debug}'}
+identities:
+  - {name: a, token: &token '${file:token}', publish: [*token, *number]}
+  - {name: *level, token: *token}
+`), Program{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ got, want any }{
+		{got.DataDir, "42"},
+		{got.Limits.MaxTags, 42},
+		{got.Names, []string{"h42", "b", "h42"}},
+		{got.Identities[1].Name, "debug"},
+		{got.Identities[1].Token, "0123456789012345"},
+		{got.Identities[0].Publish, []string{"0123456789012345", "42"}},
+		{got.Redacted().Identities[0].Publish, []string{redacted, "42"}},
+		{got.Limits.Queue, Size(64 << 10)},
+		{got.Limits.MaxFrame, Size(64 << 10)},
+	} {
+		if !reflect.DeepEqual(c.got, c.want) {
+			t.Errorf("got %#v, want %#v", c.got, c.want)
+		}
+	}
+}
+
+// TestResolvedSecrets: in other forms than those of TestResolved.
+func TestResolvedSecrets(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"secret": "MARKED-of-a-file\n"})
+	for _, c := range []struct{ name, text string }{
+		{"a value with a tag", "data_dir: !!str ${file:secret}\n"},
+		{"a value within a tag", "names: !!seq [!!str '${file:secret}']\n"},
+		{"a password with an @", "data_dir: nats://user:MARKED@MARKED@127.0.0.1\n"},
+	} {
+		cfg, err := Parse(filepath.Join(dir, "node.yaml"), []byte(c.text), Program{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got, err := cfg.Resolved(); err != nil || strings.Contains(string(got), "MARKED") || !strings.Contains(string(got), redacted) {
+			t.Errorf("%s: %v: got\n%s", c.name, err, got)
+		}
+	}
+}

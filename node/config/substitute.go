@@ -17,7 +17,7 @@ import (
 type substitution struct {
 	source *Source
 	doc    *document
-	done   map[ast.Node]bool // nodes that aliases share are visited once
+	done   map[ast.Node]bool // nodes that aliases share: mappings and lists are visited once
 }
 
 // walk replaces the expressions below n, and returns what stands in the place of n. schema is that of n; nil if n is unknown there.
@@ -57,10 +57,9 @@ func (s *substitution) walk(n ast.Node, schema *jsonschema.Schema) ast.Node {
 
 // scalar returns what stands in the place of n, whose text is that of text.
 func (s *substitution) scalar(n ast.Node, text *ast.StringNode, schema *jsonschema.Schema) ast.Node {
-	if s.done[n] || !strings.Contains(text.Value, "${") {
+	if !strings.Contains(text.Value, "${") {
 		return n
 	}
-	s.done[n] = true
 	secret := false
 	value, err := expand(text.Value, func(e expression) (string, error) {
 		v, err := s.source.value(e, s.doc)
@@ -76,11 +75,27 @@ func (s *substitution) scalar(n ast.Node, text *ast.StringNode, schema *jsonsche
 		s.source.errs = append(s.source.errs, s.doc.errorAtText(n.GetToken(), wrong.text, wrong.reason))
 		return n
 	}
-	n = typed(text.Token, value, schema)
+	tk := text.Token
+	if s.done[n] { // an alias shares the node, and may stand where another type is expected
+		tk = again(tk)
+	}
+	s.done[n] = true
+	n = typed(tk, value, schema)
 	if secret {
 		s.source.secretNodes[n] = true
 	}
 	return n
+}
+
+// again returns a copy of tk, behind it in the file: the library looks for the tokens of a node there.
+func again(tk *token.Token) *token.Token {
+	copied := *tk
+	copied.Prev = tk
+	if tk.Next != nil {
+		tk.Next.Prev = &copied
+	}
+	tk.Next = &copied
+	return &copied
 }
 
 // typed returns a node at tk, which it changes, with a value: a number or boolean if the schema has one in its place and the value is one, and otherwise

@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// MaxTokenFile bounds the file of a token, in bytes.
+const MaxTokenFile = 64 << 10
+
 // TokenFiles returns the files that the fields token_file name, in all sections.
 func (c *Config) TokenFiles() []string {
 	var all []string
