@@ -141,6 +141,9 @@ func (c *conn) leave() {
 	ack(settled)
 	w := c.will
 	c.will = nil
+	if c.local.drained() {
+		w = nil // the node stops: the client has not left
+	}
 	if w != nil && (w.delay == 0 || s.expiry == 0) {
 		c.publishWill(w)
 		w = nil

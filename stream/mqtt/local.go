@@ -1,8 +1,10 @@
 package mqtt
 
 import (
+	"errors"
 	"sync/atomic"
 
+	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/hop"
 )
 
@@ -87,6 +89,13 @@ func (k *local) Drain(reason string) { k.end(&ending{why: drainingError(reason)}
 
 // Closed ends the connection.
 func (k *local) Closed(why error) { k.end(&ending{why: why, closed: true}) }
+
+// drained reports whether the client leaves because the node stops.
+func (k *local) drained() bool {
+	e := k.ending.Load()
+	var why *native.Error
+	return e != nil && errors.As(e.why, &why) && why.Code == native.CodeDraining
+}
 
 // end tells the connection that the client has to leave. While no connection serves the session, the client leaves at once.
 func (k *local) end(e *ending) {

@@ -1,6 +1,7 @@
 package mqtt_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,5 +146,22 @@ func TestIdentifiersAfterRestart(t *testing.T) {
 	send("live/a", "3")
 	if m := sub.want("live/a", "3", 2); m.ID == lost.ID || m.ID == kept.ID {
 		t.Errorf("a new message has the packet identifier %d of another one", m.ID)
+	}
+}
+
+// TestStopWithoutWills: when the node stops, it publishes no wills: the clients have not left.
+func TestStopWithoutWills(t *testing.T) {
+	c := setup{server: mqtt.Config{Dir: t.TempDir()}}
+	r := newRig(t, c)
+	for _, delay := range []uint32{0, 500} {
+		c := r.connect(wire.V5, fmt.Sprint("delay ", delay), lasting, func(p *wire.ConnectPacket) {
+			p.Will = &wire.Will{Retain: true, Topic: fmt.Append(nil, "will/", delay), Payload: []byte("gone")}
+			p.Will.Properties = wire.AppendUint(nil, wire.WillDelayInterval, delay)
+		})
+		c.publish("a", "x") // the broker waits until the client has left
+	}
+	r.stop()
+	if s := r.server.Stats(); s.Wills != 0 || s.Retained != 0 {
+		t.Errorf("%d wills were published, %d messages are retained", s.Wills, s.Retained)
 	}
 }
