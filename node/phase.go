@@ -19,6 +19,16 @@ func (n *Node) phase(p Phase) {
 	}
 }
 
+// reloadEnded calls Extensions.Phases for a reload that read no valid configuration: a supervisor that sent the signal awaits both phases.
+func (n *Node) reloadEnded() {
+	n.applying.Lock()
+	defer n.applying.Unlock()
+	if n.serving != nil {
+		n.phase(PhaseReloading)
+		n.phase(PhaseReady)
+	}
+}
+
 // Turn returns nil once each part of the node that carries traffic has made a step: the broker's lock was free, and every event
 // loop of the proxy has called a function. A deadlocked or spinning part makes Turn wait. Turn returns the error of ctx if that ends while
 // a loop is awaited.

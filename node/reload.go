@@ -127,6 +127,7 @@ func (w *watcher) reload() {
 func (w *watcher) unreadable(err error) {
 	w.node.reloads.count(err, time.Now())
 	w.refused(err)
+	w.node.reloadEnded()
 }
 
 // refused logs the errors of a file, one a line.

@@ -213,3 +213,28 @@ func TestWatchDependencies(t *testing.T) {
 	}
 	w.awaitLog("configuration applied: nothing has changed")
 }
+
+// TestPhasesOfUnreadableFile: a reload of a file that cannot be read has a beginning and an end for a supervisor.
+func TestPhasesOfUnreadableFile(t *testing.T) {
+	t.Parallel()
+	phases := make(chan Phase, 10)
+	x := extensions()
+	x.Phases = func(p Phase) { phases <- p }
+	n, err := Build(quiet(t), x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, n)
+	w := watcher{node: n, file: filepath.Join(t.TempDir(), "none.yaml")}
+	w.reload()
+	for _, want := range []Phase{PhaseReady, PhaseReloading, PhaseReady} {
+		select {
+		case got := <-phases:
+			if got != want {
+				t.Errorf("phase %d, want %d", got, want)
+			}
+		default:
+			t.Fatalf("phase %d is missing", want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ cp "$package" "$root/tmp/ferry.deb"
 ip link set lo up
 
 # What is left of an earlier test of this machine would hide a fault.
-! test -e "$root/usr/bin/ferry"
+if test -e "$root/usr/bin/ferry"; then exit 1; fi
 
 clean="env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root"
 in_root() { chroot "$root" $clean "$@"; }
