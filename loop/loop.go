@@ -92,6 +92,10 @@ func (l *Loop) All() iter.Seq2[*Conn, Handler] {
 	}
 }
 
+// Stopping reports whether Group.Shutdown has asked the handlers of this loop to finish. The loop ends with its last connection, so a
+// connection that is dialed later must not be kept without a use. It is called on the loop.
+func (l *Loop) Stopping() bool { return l.stopping }
+
 // Now returns the time since the Group was created, as the loop's clock shows it. The clock is updated once a turn.
 func (l *Loop) Now() time.Duration { return l.now }
 

@@ -133,7 +133,7 @@ func (p *pool) dequeue(u *upstreamSide) {
 
 // put returns a connection to the pool. The connection is ready for another request.
 func (p *pool) put(c *loop.Conn) {
-	if p.retired {
+	if p.retired || p.loop.Stopping() {
 		p.close(c)
 		return
 	}
