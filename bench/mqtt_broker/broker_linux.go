@@ -61,7 +61,9 @@ func brokers(e *experiment) []broker {
 		{"mochi", harness.Peer, harness.Version("github.com/mochi-mqtt/server/v2"), false, e.self(mochiKind)},
 	}
 	if version := mosquittoVersion(); version != "" {
-		all = append(all, broker{mosquittoRow, harness.Peer, version, false, e.mosquitto})
+		all = append(all,
+			broker{mosquittoRow, harness.Peer, version, false, e.mosquitto("set_tcp_nodelay true\n")},
+			broker{"mosquitto, as shipped", harness.Peer, version, false, e.mosquitto("")})
 	}
 	return all
 }
@@ -142,17 +144,20 @@ func mosquittoVersion() string {
 	return ""
 }
 
-// mosquitto has no limit of the messages for a client. It sends without delay, as the others do: it would wait 40 ms for acknowledgements of TCP.
-func (e *experiment) mosquitto(s *server) (*pinned.Process, error) {
-	host, port, err := net.SplitHostPort(s.addr)
-	if err != nil {
-		return nil, err
+// mosquitto has no limit of the messages for a client.
+func (e *experiment) mosquitto(options string) func(*server) (*pinned.Process, error) {
+	return func(s *server) (*pinned.Process, error) {
+		host, port, err := net.SplitHostPort(s.addr)
+		if err != nil {
+			return nil, err
+		}
+		file, err := s.write("mosquitto.conf", fmt.Sprintf("listener %s %s\nallow_anonymous true\nmax_queued_messages 0\nmax_inflight_messages 0\nlog_type error\n%s",
+			port, host, options))
+		if err != nil {
+			return nil, err
+		}
+		return run(s.dir, "mosquitto", "-c", file)
 	}
-	file, err := s.write("mosquitto.conf", fmt.Sprintf("listener %s %s\nallow_anonymous true\nmax_queued_messages 0\nmax_inflight_messages 0\nset_tcp_nodelay true\nlog_type error\n", port, host))
-	if err != nil {
-		return nil, err
-	}
-	return run(s.dir, "mosquitto", "-c", file)
 }
 
 // self starts this program as a broker.
