@@ -30,8 +30,8 @@ func checkAddress(at, address string, insecure bool, transports []transport.Desc
 	if err := d.CheckAddress(addr); err != nil {
 		errs.add(at+"address", "%q %v", address, err)
 	} else if open && !insecure && !isLoopback(addr) {
-		errs.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use tls://, wss:// or quic://, or say insecure: true",
-			address, strings.ToUpper(scheme))
+		errs.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use %s, or say insecure: true",
+			address, strings.ToUpper(scheme), encrypted(scheme, transports))
 	}
 	if insecure && !open {
 		errs.add(at+"insecure", "has no effect on a %s address: only an unencrypted one, such as tcp, can be insecure", scheme)
@@ -48,4 +48,14 @@ func present(list []transport.Descriptor, text func(transport.Descriptor) string
 		}
 	}
 	return all
+}
+
+// encrypted names the schemes that encrypt what scheme does not.
+func encrypted(scheme string, transports []transport.Descriptor) string {
+	for _, d := range transports {
+		if d.Encrypted && d.Scheme == scheme+"s" {
+			return d.Scheme + "://"
+		}
+	}
+	return "tls://, wss:// or quic://"
 }

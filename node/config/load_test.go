@@ -99,6 +99,7 @@ func TestRefused(t *testing.T) {
 		{"no scheme", "listeners: [{address: '127.0.0.1:4190'}]\n", `listeners[0].address: "127.0.0.1:4190" has no scheme`},
 		{"unknown scheme", "listeners: [{address: 'ftp://127.0.0.1:4190'}]\n", `unknown scheme "ftp"`},
 		{"open http", "listeners: [{address: 'http://:8080'}]\n", "plain HTTP beyond this machine"},
+		{"open MQTT", "listeners: [{address: 'mqtt://:1883'}]\n", "use mqtts://, or say insecure: true"},
 		{"origins of tcp", "listeners: [{address: 'tcp://127.0.0.1:1', http: {origins: ['*']}}]\n", "listeners[0].http: a tcp listener has none"},
 		{"no origin", "listeners: [{address: 'http://127.0.0.1:1', http: {origins: [app.example.com]}}]\n", `"app.example.com" is no origin`},
 		{"all origins with certificates", "listeners: [{address: 'https://127.0.0.1:1', http: {origins: ['*']}}]\n", "could use the certificate"},

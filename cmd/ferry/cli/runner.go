@@ -137,7 +137,7 @@ func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config
 	return again, err
 }
 
-// serves notes that a node serves, and tells whoever waits for it.
+// serves notes that a node serves. It reports this to the process that this one replaces, or else prints the welcome text.
 func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
 	first := !p.served
 	p.served = true

@@ -61,7 +61,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Target says which broker a Bridge connects to, as whom, and which messages it passes on.
+// Target has the address and the credentials of the broker, and the filters of the messages that a Bridge passes on.
 type Target struct {
 	// Dial connects to the broker, with TLS if the broker needs it.
 	Dial func(ctx context.Context) (net.Conn, error)
