@@ -20,6 +20,22 @@ func clientCall() []clientCase {
 	limits := func(l native.CallLimits) func(*native.WelcomeFrame) {
 		return func(w *native.WelcomeFrame) { w.Limits = l }
 	}
+	// oneAfterTheOther begins two calls, of which the limits allow one at a time. The second CALL comes after the response to the first.
+	oneAfterTheOther := func(c *clientRun, allowed native.CallLimits, state string) {
+		n := c.connectVersion(native.CallVersion, limits(allowed))
+		begin(c, Instruction{Call: 1, Method: say})
+		q := n.takeCall(say)
+		begin(c, Instruction{Call: 2, Method: say})
+		n.barrier(state)
+		n.quiet("no second CALL", native.Call)
+		n.reply(q.Call, hi)
+		c.response(1, hi)
+		c.result(1, 0)
+		q = n.takeCall(say)
+		n.reply(q.Call, hi)
+		c.response(2, hi)
+		c.result(2, 0)
+	}
 	return []clientCase{
 		{Case{"call/hello", "Calls through a node", "HELLO of a client that makes or serves calls has a stream window of 256 KiB or more."}, func(c *clientRun) {
 			n := c.connectVersion(native.CallVersion)
@@ -174,34 +190,10 @@ func clientCall() []clientCase {
 			c.result(1, 0)
 		}},
 		{Case{"call/limit", "Calls", "The client has no more calls in progress than WELCOME allows."}, func(c *clientRun) {
-			n := c.connectVersion(native.CallVersion, limits(native.CallLimits{Calls: 1, Window: 1 << 20, StreamWindow: 1 << 16}))
-			begin(c, Instruction{Call: 1, Method: say})
-			q := n.takeCall(say)
-			begin(c, Instruction{Call: 2, Method: say})
-			n.barrier("a client at its limit")
-			n.quiet("no second CALL", native.Call)
-			n.reply(q.Call, hi)
-			c.response(1, hi)
-			c.result(1, 0)
-			q = n.takeCall(say)
-			n.reply(q.Call, hi)
-			c.response(2, hi)
-			c.result(2, 0)
+			oneAfterTheOther(c, native.CallLimits{Calls: 1, Window: 1 << 20, StreamWindow: 1 << 16}, "a client at its limit")
 		}},
 		{Case{"call/window", "Calls", "Single requests share the window of WELCOME, which REPLY returns."}, func(c *clientRun) {
-			n := c.connectVersion(native.CallVersion, limits(native.CallLimits{Calls: 10, Window: 3, StreamWindow: 1 << 16}))
-			begin(c, Instruction{Call: 1, Method: say})
-			q := n.takeCall(say)
-			begin(c, Instruction{Call: 2, Method: say})
-			n.barrier("a client without credit")
-			n.quiet("no second CALL", native.Call)
-			n.reply(q.Call, hi)
-			c.response(1, hi)
-			c.result(1, 0)
-			q = n.takeCall(say)
-			n.reply(q.Call, hi)
-			c.response(2, hi)
-			c.result(2, 0)
+			oneAfterTheOther(c, native.CallLimits{Calls: 10, Window: 3, StreamWindow: 1 << 16}, "a client without credit")
 		}},
 		{Case{"call/call-credit", "Calls", "CALLCREDIT returns what a single request took before REPLY."}, func(c *clientRun) {
 			n := c.connectVersion(native.CallVersion, limits(native.CallLimits{Calls: 10, Window: 4, StreamWindow: 1 << 16}))
