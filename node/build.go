@@ -273,26 +273,16 @@ func (n *Node) buildStreams() error {
 	n.addDeployed(cfg)
 
 	// 8. The links to other nodes, which get what is published on their tags.
-	n.links = &links{}
-	var made []*link
-	for i, c := range cfg.Forward {
-		l, err := n.newLink(c, cfg)
-		if err != nil {
-			n.links.list = made // for Close
-			return fmt.Errorf("node: forward[%d].%w", i, err)
-		}
-		made = append(made, l)
+	n.links = &links{section: "forward", noun: "link", log: n.log}
+	if err := n.links.open(len(cfg.Forward), func(i int) (*link, error) { return n.newLink(cfg.Forward[i], cfg) }); err != nil {
+		return err
 	}
-	n.links.set(made)
 
 	// 9. The bridges to other MQTT brokers, which publish on tags and get what is published on others.
-	n.bridges = &bridges{inside: n.hop.NewLocalListener(bridgeAddr{}, hop.ValidateFull)}
-	for i, c := range cfg.Bridges {
-		b, err := n.newBridge(c, cfg)
-		if err != nil {
-			return fmt.Errorf("node: bridges[%d].%w", i, err)
-		}
-		n.bridges.list = append(n.bridges.list, b)
+	n.bridges = &bridges{section: "bridges", noun: "bridge", log: n.log}
+	n.bridgesInside = n.hop.NewLocalListener(bridgeAddr{}, hop.ValidateFull)
+	if err := n.bridges.open(len(cfg.Bridges), func(i int) (*bridge, error) { return n.newBridge(cfg.Bridges[i], cfg) }); err != nil {
+		return err
 	}
 	n.setForwarders()
 	return nil

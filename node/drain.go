@@ -97,8 +97,8 @@ func (n *Node) endStreams(before context.Context) error {
 	ctx, cancel := n.grace(before, admin.DrainFunctions)
 	defer cancel()
 	err := n.stopFunctions(ctx)
-	n.closeLinks(ctx, n.links.all())
-	n.closeBridges(ctx, n.bridges.all())
+	n.links.close(ctx, n.links.all())
+	n.bridges.close(ctx, n.bridges.all())
 	if n.pool != nil {
 		n.pool.Close()
 	}

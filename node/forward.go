@@ -12,7 +12,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"example.com/ferry/internal/certs"
@@ -21,7 +20,6 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/forward"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport"
 )
@@ -62,11 +60,8 @@ func nodeID(dir string) (string, error) {
 	return id, nil
 }
 
-// links are the node's links to other nodes. A nil *links has none.
-type links struct {
-	mu   sync.Mutex
-	list []*link
-}
+// links are the node's links to other nodes.
+type links = outgoings[forward.Stats, *link]
 
 // link is one link of the configuration.
 type link struct {
@@ -74,6 +69,15 @@ type link struct {
 	cfg   config.Forward
 	token []byte
 	dial  *linkDialer
+}
+
+func (l *link) name() string { return l.cfg.Name }
+
+// Close closes the link, and then its certificates.
+func (l *link) Close(ctx context.Context) error {
+	err := l.Link.Close(ctx)
+	l.dial.close()
+	return err
 }
 
 // linkDialer dials the other node with the certificates that the files have now.
@@ -146,192 +150,57 @@ func (n *Node) newLink(c config.Forward, cfg *config.Config) (*link, error) {
 	return l, nil
 }
 
-// all returns the links.
-func (l *links) all() []*link {
-	if l == nil {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.list)
-}
-
-// set replaces the links.
-func (l *links) set(list []*link) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.list = list
-}
-
-// setForwarders tells the broker which links and bridges there are.
-func (n *Node) setForwarders() {
-	var all []hop.Forwarder
-	for _, l := range n.links.all() {
-		all = append(all, l.Link)
-	}
-	for _, b := range n.bridges.all() {
-		all = append(all, b.Bridge)
-	}
-	n.hop.SetForwarders(all)
-}
-
-// Stats returns the state of all links.
-func (l *links) Stats() []forward.Stats {
-	var all []forward.Stats
-	for _, each := range l.all() {
-		all = append(all, each.Stats())
-	}
-	return all
-}
-
-// linkGrace is the least time that a link has to write its messages to its spool, and to learn which ones have arrived.
-const linkGrace = time.Second
-
-// withGrace returns ctx, or a context with at least the time of grace if ctx has a deadline before.
-func withGrace(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < grace {
-		return context.WithTimeout(context.WithoutCancel(ctx), grace)
-	}
-	return ctx, func() {}
-}
-
-// closeLinks closes links, at the same time.
-func (n *Node) closeLinks(ctx context.Context, list []*link) {
-	ctx, cancel := withGrace(ctx, linkGrace)
-	defer cancel()
-	var group sync.WaitGroup
-	for _, l := range list {
-		group.Go(func() {
-			if err := l.Close(ctx); err != nil {
-				n.log.Warn("a link was closed", "link", l.cfg.Name, "err", err)
-			}
-			l.dial.close()
-		})
-	}
-	group.Wait()
-}
-
-// relink is a prepared change of the links.
-type relink struct {
-	list    []*link
-	added   []*link
-	removed []*link
-	patches []linkPatch
-}
-
-// linkPatch is a change of a link that stays.
-type linkPatch struct {
-	*link
-	cfg    config.Forward
-	target forward.Target
-	dial   *linkDialer
-}
-
-// prepareForward makes the links that the next configuration adds, and reads the files of those that change. A link that stays keeps its
-// spool, so no message is lost or repeated.
+// prepareForward prepares the links of the next configuration.
 func (n *Node) prepareForward(r *reload) (change, error) {
 	if n.links == nil {
 		return change{}, nil
 	}
-	before := map[string]*link{}
-	for _, l := range n.links.all() {
-		before[l.cfg.Name] = l
+	next := r.next.Forward
+	c := outgoingChange[*link]{
+		create: func(i int) (*link, error) { return n.newLink(next[i], r.next) },
+		patch:  func(i int, l *link) (*outgoingPatch, error) { return n.patchLink(l, next[i], r.next) },
 	}
-	var c relink
-	var errs []error
-	for i, next := range r.next.Forward {
-		l := before[next.Name]
-		delete(before, next.Name)
-		var err error
-		if l == nil {
-			if l, err = n.newLink(next, r.next); err == nil {
-				c.added = append(c.added, l)
-			}
-		} else {
-			err = c.patch(n, l, next, r.next)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("forward[%d].%w", i, err))
-			continue
-		}
-		c.list = append(c.list, l)
+	for _, f := range next {
+		c.names = append(c.names, f.Name)
 	}
-	for _, l := range before {
-		c.removed = append(c.removed, l)
-	}
-	if len(errs) > 0 {
-		c.abort(n)
-		return change{}, errors.Join(errs...)
-	}
-	var changed []string
-	for _, p := range c.patches {
-		changed = append(changed, p.cfg.Name)
-	}
-	return change{differences(linkNames(c.added), linkNames(c.removed), changed), func() { c.commit(n, r) }, func() { c.abort(n) }}, nil
+	return n.links.prepare(n, r, c)
 }
 
-// patch prepares the change of a link that stays.
-func (c *relink) patch(n *Node, l *link, next config.Forward, cfg *config.Config) error {
+// patchLink reads the files of a link that stays, and prepares its change. The result is nil if nothing changes.
+func (n *Node) patchLink(l *link, next config.Forward, cfg *config.Config) (*outgoingPatch, error) {
 	if reflect.DeepEqual(l.cfg, next) && next.TokenFile == "" {
-		return nil
+		return nil, nil
 	}
 	t, d, err := n.target(next, cfg)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if sameTarget(l.cfg, next) && bytes.Equal(l.token, t.Token) {
 		d.close()
 		if reflect.DeepEqual(l.cfg, next) {
-			return nil
+			return nil, nil
 		}
 		t.Dialer, d = l.dial, l.dial
 	}
-	c.patches = append(c.patches, linkPatch{l, next, t, d})
-	return nil
+	return &outgoingPatch{
+		commit: func() {
+			old := l.dial
+			l.cfg, l.token, l.dial = next, t.Token, d
+			l.Update(t)
+			if old != d {
+				old.close()
+			}
+		},
+		abort: func() {
+			if d != l.dial {
+				d.close()
+			}
+		},
+	}, nil
 }
 
 // sameTarget reports whether two configurations differ in their tags only.
 func sameTarget(a, b config.Forward) bool {
 	a.Tags, b.Tags = nil, nil
 	return reflect.DeepEqual(a, b)
-}
-
-func linkNames(list []*link) []string {
-	names := make([]string, len(list))
-	for i, l := range list {
-		names[i] = l.cfg.Name
-	}
-	return names
-}
-
-// commit puts the links in place. Those that are removed get the time of drain.timeout for what is on its way.
-func (c *relink) commit(n *Node, r *reload) {
-	for _, p := range c.patches {
-		l, old := p.link, p.link.dial
-		l.cfg, l.token, l.dial = p.cfg, p.target.Token, p.dial
-		l.Update(p.target)
-		if old != p.dial {
-			old.close()
-		}
-	}
-	n.links.set(c.list)
-	n.setForwarders()
-	if len(c.removed) > 0 {
-		n.serving.group.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)
-			defer cancel()
-			n.closeLinks(ctx, c.removed)
-		})
-	}
-}
-
-func (c *relink) abort(n *Node) {
-	for _, p := range c.patches {
-		if p.dial != p.link.dial {
-			p.dial.close()
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	n.closeLinks(ctx, c.added)
 }

@@ -23,27 +23,28 @@ import (
 
 // Node is one node, made by Build.
 type Node struct {
-	extensions Extensions
-	log        *slog.Logger
-	output     *logOutput // of log; nil if the program brought its own
-	certs      *certs.Store
-	id         *pki.Identity
-	hop        *hop.Broker    // nil, as id, inside, functions and deployed, if there are no streams
-	streams    *storedStreams // nil if the node stores none
-	internal   transport.Listener
-	inside     endpoint // reaches internal, within this process
-	functions  *functions
-	deployed   *deployed
-	links      *links         // nil if there are no streams
-	bridges    *bridges       // nil if there are no streams
-	nodeID     string         // in the paths of forwarded messages
-	pool       *cpu.Pool      // nil if no function is heavy
-	adminEnded []<-chan error // of the servers that Build has served: the error of each, once it has ended
-	ready      chan struct{}
-	reloads    reloads
-	drain      drain
-	replaced   atomic.Bool                   // another process has taken over
-	cfg        atomic.Pointer[config.Config] // what the node runs
+	extensions    Extensions
+	log           *slog.Logger
+	output        *logOutput // of log; nil if the program brought its own
+	certs         *certs.Store
+	id            *pki.Identity
+	hop           *hop.Broker    // nil, as id, inside, functions and deployed, if there are no streams
+	streams       *storedStreams // nil if the node stores none
+	internal      transport.Listener
+	inside        endpoint // reaches internal, within this process
+	functions     *functions
+	deployed      *deployed
+	links         *links         // nil if there are no streams
+	bridges       *bridges       // nil if there are no streams
+	bridgesInside *hop.Listener  // of the clients of bridges
+	nodeID        string         // in the paths of forwarded messages
+	pool          *cpu.Pool      // nil if no function is heavy
+	adminEnded    []<-chan error // of the servers that Build has served: the error of each, once it has ended
+	ready         chan struct{}
+	reloads       reloads
+	drain         drain
+	replaced      atomic.Bool                   // another process has taken over
+	cfg           atomic.Pointer[config.Config] // what the node runs
 
 	applying sync.Mutex // held while a configuration is applied
 	serving  *serving   // guarded by applying; nil before the node is ready and after it began to drain
@@ -237,8 +238,8 @@ func (n *Node) Close() {
 		_ = n.hop.Shutdown(ctx)
 		_ = n.drainEdges(ctx)
 	}
-	n.closeLinks(ctx, n.links.all())
-	n.closeBridges(ctx, n.bridges.all())
+	n.links.close(ctx, n.links.all())
+	n.bridges.close(ctx, n.bridges.all())
 	storing, stop := context.WithTimeout(context.Background(), phaseGrace)
 	defer stop()
 	_ = n.streams.close(storing)

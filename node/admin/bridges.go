@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"example.com/ferry/stream/mqtt/bridge"
@@ -57,31 +55,4 @@ func bridgesHandler(bridges func() []bridge.Stats) http.HandlerFunc {
 		}
 		writeJSON(w, all)
 	}
-}
-
-// outages says what is down of the links and bridges, for /ready; empty if nothing is.
-func outages(cfg Config) string {
-	links, bridges := linksDown(cfg.Links), bridgesDown(cfg.Bridges)
-	if links != "" && bridges != "" {
-		links += "; "
-	}
-	return links + bridges
-}
-
-// bridgesDown says which bridges are down, for /ready; empty if none is.
-func bridgesDown(bridges func() []bridge.Stats) string {
-	if bridges == nil {
-		return ""
-	}
-	var down []string
-	all := bridges()
-	for _, s := range all {
-		if !s.Connected {
-			down = append(down, s.Name)
-		}
-	}
-	if len(down) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d bridges are down, and messages to them are stored on disk: %s", len(down), len(all), strings.Join(down, ", "))
 }

@@ -1,9 +1,7 @@
 package admin
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"example.com/ferry/stream/forward"
@@ -58,22 +56,4 @@ func linksHandler(links func() []forward.Stats) http.HandlerFunc {
 		}
 		writeJSON(w, all)
 	}
-}
-
-// linksDown says which links are down, for /ready; empty if none is.
-func linksDown(links func() []forward.Stats) string {
-	if links == nil {
-		return ""
-	}
-	var down []string
-	all := links()
-	for _, s := range all {
-		if !s.Connected {
-			down = append(down, s.Name)
-		}
-	}
-	if len(down) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d links are down, and their messages are stored on disk: %s", len(down), len(all), strings.Join(down, ", "))
 }

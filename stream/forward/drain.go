@@ -55,10 +55,11 @@ func (l *Link) run() {
 func (l *Link) nextLook() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.waiters.Len() == 0 {
+	oldest, waits := l.waiters.Oldest()
+	if !waits {
 		return lookAgain
 	}
-	return min(max(time.Until(l.waiters.Front().since.Add(l.cfg.SafeWithin)), time.Millisecond), lookAgain)
+	return min(max(time.Until(oldest.Add(l.cfg.SafeWithin)), time.Millisecond), lookAgain)
 }
 
 // step does what is due. It returns false if there is nothing to do before something changes.
@@ -96,7 +97,8 @@ func (l *Link) mustSpill() bool {
 	case l.waiting.bytes() > l.cfg.Memory/2, l.spooling && l.waiting.bytes() > l.cfg.Memory/16:
 		return true
 	}
-	return l.waiters.Len() > 0 && time.Since(l.waiters.Front().since) >= l.cfg.SafeWithin
+	oldest, waits := l.waiters.Oldest()
+	return waits && time.Since(oldest) >= l.cfg.SafeWithin
 }
 
 // spill writes what is in memory to the spool. It returns false if the spool is full.

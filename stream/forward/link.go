@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/internal/waiters"
 	"example.com/ferry/stream/spool"
 )
 
@@ -49,8 +50,7 @@ type Link struct {
 	sent     held
 	sentOver *conn // the connection of what is in sent
 	waiting  held
-	waiters  peer.FIFO[waiter]
-	rooms    map[*room]bool
+	waiters  waiters.Waiters
 
 	moving       bool   // run writes sent to the spool: it is not changed meanwhile
 	movedPos     uint64 // what was in sent up to this position is in the spool
@@ -79,16 +79,6 @@ type Target struct {
 	Token  []byte
 }
 
-// waiter is a call of Await.
-type waiter struct {
-	position uint64
-	since    time.Time
-	done     func()
-}
-
-// room is a call of AwaitRoom.
-type room struct{ resume func() }
-
 // sentRecord is a record of the spool that was sent over the connection, and is not confirmed.
 type sentRecord struct {
 	index        uint64
@@ -109,7 +99,7 @@ func New(cfg Config) (*Link, error) {
 	}
 	l := &Link{
 		cfg: cfg, spool: s, recordSize: int(min(maxRun, s.Stats().MaxBytes/16)), own: native.Path{cfg.Node}, wake: make(chan struct{}, 1), confirmSoon: make(chan struct{}, 1),
-		tags: map[string]*Tag{}, rooms: map[*room]bool{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
+		tags: map[string]*Tag{}, spooling: true, since: time.Now(), down: errConnecting, redial: make(chan struct{}, 1),
 		target: Target{cfg.Tags, cfg.Dialer, cfg.Addr, cfg.Token},
 		stats:  Stats{Name: cfg.Name, Dropped: map[string]uint64{}},
 	}
@@ -167,7 +157,7 @@ func (l *Link) Await(position uint64, done func()) {
 		done()
 		return
 	}
-	l.waiters.Push(waiter{position, time.Now(), done})
+	l.waiters.Await(position, done)
 	l.mu.Unlock()
 	signal(l.confirmSoon)
 	signal(l.wake)
@@ -186,12 +176,11 @@ func (l *Link) full() bool { return l.waiting.bytes() > l.cfg.Memory }
 func (l *Link) AwaitRoom(resume func()) (cancel func()) {
 	l.mu.Lock()
 	if l.full() {
-		r := &room{resume}
-		l.rooms[r] = true
+		remove := l.waiters.AwaitRoom(resume)
 		l.mu.Unlock()
 		return func() {
 			l.mu.Lock()
-			delete(l.rooms, r)
+			remove()
 			l.mu.Unlock()
 		}
 	}
@@ -202,18 +191,9 @@ func (l *Link) AwaitRoom(resume func()) (cancel func()) {
 
 // unlock releases the lock and calls what waited for a change.
 func (l *Link) unlock() {
-	var calls []func()
-	for safe := l.safe(); l.waiters.Len() > 0 && l.waiters.Front().position <= safe; {
-		calls = append(calls, l.waiters.Pop().done)
-	}
-	if len(l.rooms) > 0 && !l.full() {
-		for r := range l.rooms {
-			calls = append(calls, r.resume)
-		}
-		clear(l.rooms)
-	}
+	due := l.waiters.Due(l.safe(), !l.full())
 	l.mu.Unlock()
-	for _, call := range calls {
+	for _, call := range due {
 		call()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/internal/waiters"
 	"example.com/ferry/stream/spool"
 )
 
@@ -45,8 +46,7 @@ type Bridge struct {
 	waiting  queue  // not sent
 	sent     queue  // on their way, and not on disk; in the order of flights
 	flights  peer.FIFO[flight]
-	waiters  peer.FIFO[waiter]
-	rooms    map[*room]bool
+	waiters  waiters.Waiters
 	spooling bool
 	storing  bool // store writes to the spool: the state stays spooling
 	moving   bool // store writes sent to the spool: it is not changed meanwhile
@@ -74,16 +74,6 @@ type flight struct {
 // lost is the index of a message that the spool has not taken.
 const lost = math.MaxUint64
 
-// room is a call of AwaitRoom.
-type room struct{ resume func() }
-
-// waiter is a call of Await.
-type waiter struct {
-	position uint64
-	since    time.Time
-	done     func()
-}
-
 var _ hop.Forwarder = (*Bridge)(nil)
 
 var (
@@ -103,7 +93,7 @@ func New(cfg Config) (*Bridge, error) {
 		return nil, fmt.Errorf("bridge: %q: %w", cfg.Name, err)
 	}
 	b := &Bridge{
-		cfg: cfg, spool: s, target: cfg.Target, rooms: map[*room]bool{}, spooling: true, since: time.Now(), down: errConnecting,
+		cfg: cfg, spool: s, target: cfg.Target, spooling: true, since: time.Now(), down: errConnecting,
 		sendSoon: make(chan struct{}, 1), storeSoon: make(chan struct{}, 1), redial: make(chan struct{}, 1),
 		stats: Stats{Name: cfg.Name, Dropped: map[string]uint64{}},
 	}
@@ -155,7 +145,7 @@ func (b *Bridge) Await(position uint64, done func()) {
 		done()
 		return
 	}
-	b.waiters.Push(waiter{position, time.Now(), done})
+	b.waiters.Await(position, done)
 	b.mu.Unlock()
 	signal(b.storeSoon)
 }
@@ -173,12 +163,11 @@ func (b *Bridge) full() bool { return b.waiting.bytes+b.sent.bytes > b.cfg.Memor
 func (b *Bridge) AwaitRoom(resume func()) (cancel func()) {
 	b.mu.Lock()
 	if b.full() {
-		r := &room{resume}
-		b.rooms[r] = true
+		remove := b.waiters.AwaitRoom(resume)
 		b.mu.Unlock()
 		return func() {
 			b.mu.Lock()
-			delete(b.rooms, r)
+			remove()
 			b.mu.Unlock()
 		}
 	}
@@ -189,18 +178,9 @@ func (b *Bridge) AwaitRoom(resume func()) (cancel func()) {
 
 // unlock releases the lock and calls what waited for a change.
 func (b *Bridge) unlock() {
-	var calls []func()
-	for safe := b.safe(); b.waiters.Len() > 0 && b.waiters.Front().position <= safe; {
-		calls = append(calls, b.waiters.Pop().done)
-	}
-	if len(b.rooms) > 0 && !b.full() {
-		for r := range b.rooms {
-			calls = append(calls, r.resume)
-		}
-		clear(b.rooms)
-	}
+	due := b.waiters.Due(b.safe(), !b.full())
 	b.mu.Unlock()
-	for _, call := range calls {
+	for _, call := range due {
 		call()
 	}
 }

@@ -36,10 +36,11 @@ func (b *Bridge) store() {
 func (b *Bridge) nextLook() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.waiters.Len() == 0 {
+	oldest, waits := b.waiters.Oldest()
+	if !waits {
 		return lookAgain
 	}
-	return min(max(time.Until(b.waiters.Front().since.Add(b.cfg.SafeWithin)), time.Millisecond), lookAgain)
+	return min(max(time.Until(oldest.Add(b.cfg.SafeWithin)), time.Millisecond), lookAgain)
 }
 
 // mustStore reports whether messages go from memory to the spool. The caller holds the lock.
@@ -50,7 +51,8 @@ func (b *Bridge) mustStore() bool {
 	case b.closed, b.conn == nil, b.spooling, b.waiting.bytes > b.cfg.Memory/2:
 		return true
 	}
-	return b.waiters.Len() > 0 && time.Since(b.waiters.Front().since) >= b.cfg.SafeWithin
+	oldest, waits := b.waiters.Oldest()
+	return waits && time.Since(oldest) >= b.cfg.SafeWithin
 }
 
 // storeDue writes what is in memory to the spool, if that is due.
