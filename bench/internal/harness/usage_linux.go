@@ -114,6 +114,12 @@ func ProcessCPU(pid int) (time.Duration, error) {
 	return t.own, err
 }
 
+// EndedCPU returns the CPU time of the children of a process that have ended and were waited for.
+func EndedCPU(pid int) (time.Duration, error) {
+	t, err := processTimes(pid)
+	return t.ended, err
+}
+
 // times is the CPU time of a process, and that of its children that have ended and were waited for.
 type times struct{ own, ended time.Duration }
 

@@ -22,7 +22,7 @@ http://:{{.Port}} {
 `
 
 func caddy() (Program, error) {
-	path, version, err := installed("caddy", "version")
+	path, version, err := Installed("caddy", "version")
 	if err != nil {
 		return Program{Name: "Caddy"}, err
 	}

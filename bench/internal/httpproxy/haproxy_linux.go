@@ -28,7 +28,7 @@ backend back
 `
 
 func haproxy() (Program, error) {
-	path, version, err := installed("haproxy", "-v")
+	path, version, err := Installed("haproxy", "-v")
 	if err != nil {
 		return Program{Name: "HAProxy"}, err
 	}

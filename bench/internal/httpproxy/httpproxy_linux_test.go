@@ -70,10 +70,10 @@ func TestPeers(t *testing.T) {
 }
 
 func TestInstalled(t *testing.T) {
-	if _, _, err := installed("no-such-proxy"); err == nil || !strings.Contains(err.Error(), "not installed") {
+	if _, _, err := Installed("no-such-proxy"); err == nil || !strings.Contains(err.Error(), "not installed") {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := installed("true"); err == nil || !strings.Contains(err.Error(), "not which version") {
+	if _, _, err := Installed("true"); err == nil || !strings.Contains(err.Error(), "not which version") {
 		t.Errorf("got %v", err)
 	}
 }

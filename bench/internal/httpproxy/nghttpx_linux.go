@@ -4,7 +4,7 @@ import "strconv"
 
 // nghttpx takes all its settings as options. It rewrites no headers and keeps no access log.
 func nghttpx() (Program, error) {
-	path, version, err := installed("nghttpx", "--version")
+	path, version, err := Installed("nghttpx", "--version")
 	if err != nil {
 		return Program{Name: "nghttpx"}, err
 	}

@@ -54,7 +54,7 @@ http {
 `
 
 func nginx() (Program, error) {
-	path, version, err := installed("nginx", "-v")
+	path, version, err := Installed("nginx", "-v")
 	if err != nil {
 		return Program{Name: "nginx"}, err
 	}

@@ -178,8 +178,8 @@ func Peers() (found []Program, notes []string) {
 // versionPattern matches a version number.
 var numbers = regexp.MustCompile(`[0-9]+\.[0-9.]*[0-9]`)
 
-// installed finds a program and its version.
-func installed(name string, args ...string) (path, version string, err error) {
+// Installed finds a program and its version, which it prints when it is called with args.
+func Installed(name string, args ...string) (path, version string, err error) {
 	for _, candidate := range []string{name, "/usr/sbin/" + name} { // users do not have sbin in their PATH
 		if path, err = exec.LookPath(candidate); err == nil {
 			break

@@ -37,7 +37,7 @@ type conn struct {
 
 // connect opens all connections.
 func connect(s Spec) (*client, error) {
-	w, err := newWire(s.Wire, s.Size)
+	w, err := newWire(s.Wire, s.Size, s.Routes)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@
 // thread with raw sockets and epoll. It connects when it starts, and leaves its connections open between runs, so that the
 // benchmark can measure the cost of idle connections. A Run does one of three things. It keeps all connections busy (closed
 // loop). Or it sends at a fixed rate, over all connections in turn, and measures from when each request was due (open loop).
-// Or it sends one request on each connection.
+// Or it sends one request on each connection. The requests of Routed take many routes of a proxy in turn.
 //
 // The backend responds to each request with a body of the same size, which begins with the mark of the request. The client
 // verifies status, length and every byte. If a response is wrong or the proxy closes a connection, the client counts a failure

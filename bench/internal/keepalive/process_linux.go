@@ -16,6 +16,7 @@ import (
 
 	"example.com/ferry/bench/internal/openloop"
 	"example.com/ferry/bench/internal/pinned"
+	"example.com/ferry/bench/internal/routeset"
 )
 
 // variable is set in the environment of a process that is a client or a backend.
@@ -155,7 +156,7 @@ func serveRequests(text string, others []Protocol) error {
 		}
 	}
 	if b.Wire != HTTP2 {
-		w, err := newWire(b.Wire, b.Size)
+		w, err := newWire(b.Wire, b.Size, routeset.Set{})
 		if err != nil {
 			return err
 		}
@@ -193,7 +194,7 @@ func (b Backend) Start(cores []int) (*pinned.Process, error) {
 		return nil, fmt.Errorf("keepalive: %w", err)
 	}
 	collect := "GOGC=off" // these backends allocate almost nothing
-	if b.Wire != HTTP1 && b.Wire != Bolt {
+	if b.Wire != HTTP1 && b.Wire != Routed && b.Wire != Bolt {
 		collect = "GOGC=400"
 	}
 	p, err := pinned.Start(cores, "", "env", variable+"=backend", collect, self, string(text))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"example.com/ferry/bench/internal/routeset"
 )
 
 // Spec describes the connections of a client.
@@ -14,6 +16,8 @@ type Spec struct {
 	From  string // local IPv4 address of the connections; empty lets the system choose
 	Conns int
 	Size  int // bytes of each body, at least 16
+
+	Routes routeset.Set // Routed: what the requests take
 
 	Streams int    // HTTP/2: requests in flight on each connection, if the server accepts so many
 	CA      string // file of the certificate that the server's one is verified by; empty means cleartext
@@ -67,6 +71,8 @@ const (
 	HTTP2 Wire = "http2"
 	Bolt  Wire = "bolt"
 
+	Routed Wire = "routed" // HTTP/1.1: GET requests that take the routes of Spec.Routes, for a proxy that names the route to the backend
+
 	GRPC       Wire = "grpc"        // unary calls; see package grpcload
 	GRPCStream Wire = "grpc-stream" // messages in long bidirectional streams; see package grpcload
 
@@ -84,7 +90,11 @@ type wire interface {
 	respond(dst, in []byte) (out []byte, n int, err error)
 }
 
-func newWire(w Wire, size int) (wire, error) {
+// newWire returns a protocol. routes is for a client of Routed; bodies of Routed have no size.
+func newWire(w Wire, size int, routes routeset.Set) (wire, error) {
+	if w == Routed {
+		return &routed{set: routes}, nil
+	}
 	if size < markLen {
 		return nil, fmt.Errorf("keepalive: bodies of %d bytes: want %d at least", size, markLen)
 	}

@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"example.com/ferry/bench/internal/routeset"
 )
 
 func TestWires(t *testing.T) {
 	for _, name := range []Wire{HTTP1, Bolt} {
 		t.Run(string(name), func(t *testing.T) {
-			client, err := newWire(name, 1024)
+			client, err := newWire(name, 1024, routeset.Set{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			server, err := newWire(name, 1024)
+			server, err := newWire(name, 1024, routeset.Set{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,10 +81,51 @@ func TestHTTP1Heads(t *testing.T) {
 }
 
 func TestNewWire(t *testing.T) {
-	if _, err := newWire("gopher", 1024); err == nil {
+	if _, err := newWire("gopher", 1024, routeset.Set{}); err == nil {
 		t.Error("there is a wire gopher")
 	}
-	if _, err := newWire(HTTP1, 15); err == nil {
+	if _, err := newWire(HTTP1, 15, routeset.Set{}); err == nil {
 		t.Error("a mark fits into 15 bytes")
+	}
+}
+
+func TestRouted(t *testing.T) {
+	for _, kind := range []routeset.Kind{routeset.HostPrefix, routeset.Header} {
+		client := &routed{set: routeset.Set{Kind: kind, Count: 100}}
+		server := new(routed)
+		request := bytes.Clone(client.request(2)) // of the route in the middle
+		if _, _, err := server.respond(nil, request); err == nil {
+			t.Errorf("%s: a request without a route is accepted", kind)
+		}
+		through := func(route string) []byte {
+			return bytes.Replace(request, []byte("User-Agent"), []byte("x-route: "+route+"\r\nUser-Agent"), 1)
+		}
+		forwarded := through("route-50")
+		for i := range forwarded {
+			if out, n, err := server.respond(nil, forwarded[:i]); len(out) > 0 || n != 0 || err != nil {
+				t.Fatalf("%s: %d bytes of a request: %d taken, response %q, %v", kind, i, n, out, err)
+			}
+		}
+		response, n, err := server.respond(nil, forwarded)
+		if err != nil || n != len(forwarded) {
+			t.Fatalf("%s: %d bytes taken of %d, %v", kind, n, len(forwarded), err)
+		}
+		for i := range response {
+			if n, err := client.checkResponse(response[:i], 2); n != 0 || err != nil {
+				t.Fatalf("%s: %d bytes of a response: %d taken, %v", kind, i, n, err)
+			}
+		}
+		if n, err := client.checkResponse(response, 2); err != nil || n != len(response) {
+			t.Errorf("%s: %d bytes taken of %d, %v", kind, n, len(response), err)
+		}
+		if _, err := client.checkResponse(response, 3); err == nil {
+			t.Errorf("%s: the response to another request is accepted", kind)
+		}
+		if response, _, _ = server.respond(nil, through("route-51")); len(response) == 0 {
+			t.Fatalf("%s: no response", kind)
+		}
+		if _, err := client.checkResponse(response, 2); err == nil {
+			t.Errorf("%s: the response of another route is accepted", kind)
+		}
 	}
 }

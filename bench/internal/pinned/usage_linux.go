@@ -24,6 +24,27 @@ type Memory struct {
 // CPU returns the CPU time of the process and its descendants.
 func (p *Process) CPU() (time.Duration, error) { return CPU(p.Family()) }
 
+// CPUWithEnded returns the CPU time of the process and its descendants, those included that have ended and were waited for: theirs
+// is counted in units of 10 ms.
+func (p *Process) CPUWithEnded() (time.Duration, error) {
+	var sum time.Duration
+	for i, pid := range p.Family() {
+		running, err := CPU([]int{pid})
+		var ended time.Duration
+		if err == nil {
+			ended, err = harness.EndedCPU(pid)
+		}
+		if err != nil && i > 0 {
+			continue // it has ended
+		}
+		if err != nil {
+			return 0, err
+		}
+		sum += running + ended
+	}
+	return sum, nil
+}
+
 // Memory returns the memory of the process and its descendants now.
 func (p *Process) Memory() (Memory, error) {
 	var m Memory

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"example.com/ferry/bench/internal/harness"
@@ -11,6 +12,7 @@ import (
 	"example.com/ferry/bench/internal/keepalive"
 	"example.com/ferry/bench/internal/keypair"
 	"example.com/ferry/bench/internal/pinned"
+	"example.com/ferry/bench/internal/routeset"
 )
 
 // Load describes the client, the protocols and the cores.
@@ -19,6 +21,7 @@ type Load struct {
 	TLS, UpTLS     bool // TLS between the client and the proxy, and between the proxy and the backend
 	Conns, Streams int
 	Size           int           // bytes of each body
+	Routes         routeset.Set  // if Down is keepalive.Routed
 	Rate           float64       // requests a second; 0: all connections are busy
 	Hops           int           // 1 or 2; between two proxies the protocol is that of the client, in cleartext
 	Warm           time.Duration // how long requests are sent before anything is measured, at a low rate and then at Rate; 0 means 200 ms
@@ -104,7 +107,7 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 		return err
 	}
 	b := keepalive.Backend{Wire: t.load.Up, Addr: at[0], Size: t.load.Size}
-	spec := keepalive.Spec{Wire: t.load.Down, Addr: at[0], Conns: t.load.Conns, Streams: t.load.Streams, Size: t.load.Size, Cores: t.load.Ends, Protocol: "http/1.1"}
+	spec := keepalive.Spec{Wire: t.load.Down, Addr: at[0], Conns: t.load.Conns, Streams: t.load.Streams, Size: t.load.Size, Routes: t.load.Routes, Cores: t.load.Ends, Protocol: "http/1.1"}
 	if t.load.UpTLS {
 		b.Cert, b.Key = files.Cert, files.Key
 	}
@@ -134,7 +137,7 @@ func (t *Trial) start(start Starter, dir string, files keypair.Files) (err error
 	// Few requests at first: some proxies open a connection to the backend for each request that comes before the first
 	// connection is ready, and so hundreds of them.
 	rates := []float64{500, t.load.Rate}
-	if t.load.Down != keepalive.HTTP1 && t.load.Down != keepalive.HTTP2 {
+	if !slices.Contains([]keepalive.Wire{keepalive.HTTP1, keepalive.HTTP2, keepalive.Routed}, t.load.Down) {
 		rates = rates[1:] // the other clients have no rate
 	}
 	for _, rate := range rates {
