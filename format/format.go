@@ -6,7 +6,7 @@ import "example.com/ferry/field"
 // For any data, its methods do not panic, do not read outside data, and do not allocate more than len(data) bytes.
 //
 // A Format may also implement these interfaces, which are found by type assertion: Viewer, Patcher, Editor, Caster,
-// Incremental, Encoder, schema.Reader.
+// Incremental, Encoder, Masker, schema.Reader.
 type Format interface {
 	// Name is the format's name on the command line: y3, y3n, cbor, json, bson, msgpack, protobuf.
 	Name() string

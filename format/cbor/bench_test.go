@@ -149,3 +149,27 @@ func limitScan(data []byte, want int) (start, end int) {
 	}
 	return 0, 0
 }
+
+// BenchmarkValidator validates an event of a known shape, and events that have no common shape.
+func BenchmarkValidator(b *testing.B) {
+	doc := edgexEvents(b)["event_simple"]
+	other := append([]byte{}, doc...)
+	for _, row := range []struct {
+		name string
+		docs [][]byte
+	}{{"one shape", [][]byte{doc}}, {"none", [][]byte{doc, other}}} {
+		v := format.NewValidator(Format{}, format.Options{})
+		b.Run(row.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				d := row.docs[i%len(row.docs)]
+				if len(row.docs) > 1 {
+					d[3] = 'a' + byte(i%23) // in a key
+				}
+				if err := v.Validate(d, 0); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -64,7 +64,9 @@ func Check(t testing.TB, f format.Format, data []byte) {
 	checkReadsPastEnd(t, f, data)
 	checkSearches(t, f, data, 8)
 	checkArbitraryEdits(t, f, data)
+	checkMaskOfAny(f, data)
 	if f.Validate(data, format.Options{}) == nil {
+		checkMask(t, f, data)
 		checkLookups(t, f, data)
 		checkPatches(t, f, data, 4)
 		checkEdits(t, f, data, 1)

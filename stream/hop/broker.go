@@ -25,6 +25,7 @@ type Broker struct {
 	dropped    [dropReasons]atomic.Uint64
 	mismatched atomic.Uint64
 	validated  atomic.Uint64
+	validators validatorPool
 	latency    [LatencyBuckets]atomic.Uint64
 	latencySum atomic.Int64 // nanoseconds, of all counted messages
 	calls      *callRouter

@@ -138,7 +138,7 @@ func (t *Batch) append(p *publisher, buf *bufpool.Buf, m *Message) error {
 		t.drop(p, m, dropInvalid)
 		return &native.Error{Code: native.CodeTooLarge, Reason: fmt.Sprintf("a message of %d bytes with %d bytes of extension: at most %d and %d are accepted", n, len(m.Extension), limit, native.MaxPubExtension)}
 	}
-	flags, err := r.validatePayload(m.Type, m.Payload)
+	flags, err := r.validatePayload(m.Type, p.tag.id, m.Payload)
 	if err == nil {
 		err = native.CheckTLVs(m.Extension)
 	}

@@ -33,7 +33,9 @@ type receiver struct {
 	paths     []*arrivalPath // by number
 	path      *arrivalPath   // of the run; nil if it is the client's own
 	forwarded []passedOn     // since the last PING
-	validated uint64         // messages validated in the batch
+
+	validators *validators // lent for the batch; nil until it validates a message
+	validated  uint64      // messages validated in the batch
 
 	records       records // of the run, if its tag is stored
 	confirmations *confirmations
@@ -53,6 +55,7 @@ func (r *receiver) BatchBegins() { r.now = time.Now().UnixNano() }
 func (r *receiver) BatchEnds() {
 	r.unflushed.Flush()
 	r.latencies.publish(r.session.broker)
+	r.returnValidators()
 	if r.validated > 0 {
 		r.session.broker.validated.Add(r.validated)
 		r.validated = 0
@@ -160,26 +163,26 @@ func (r *receiver) validate(f native.Frame) error {
 		f.SetFlags(f.Flags() & (native.FlagAddressed | native.FlagForwarded | native.FlagValid))
 		return nil
 	}
-	flags, err := r.validatePayload(f.Type(), f.Payload())
+	flags, err := r.validatePayload(f.Type(), f.Tag(), f.Payload())
 	f.SetFlags(f.Flags()&(native.FlagAddressed|native.FlagForwarded) | flags)
 	return err
 }
 
-// validatePayload checks a payload as the listener is configured. It returns FlagValid if that was in full.
-func (r *receiver) validatePayload(t ferry.Type, payload []byte) (flags byte, err error) {
+// validatePayload checks a payload of a tag as the listener is configured. It returns FlagValid if that was in full.
+func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (flags byte, err error) {
 	how := r.session.listener.validation()
 	ft := r.session.broker.formats[t]
 	if ft == nil || how == ValidateOff {
 		return 0, nil
 	}
 	r.validated++
-	if err := ft.Validate(payload, format.Options{BoundsOnly: how == ValidateBounds}); err != nil {
+	if how == ValidateBounds {
+		return 0, ft.Validate(payload, format.Options{BoundsOnly: true})
+	}
+	if err := r.validateFully(t, ft, tag, payload); err != nil {
 		return 0, err
 	}
-	if how == ValidateFull {
-		return native.FlagValid, nil
-	}
-	return 0, nil
+	return native.FlagValid, nil
 }
 
 // dropInvalid drops a frame with an invalid payload.
