@@ -42,7 +42,7 @@ type FrameWriter struct {
 	closed       bool          // nothing more may be appended; Run returns once everything is written
 	done         chan struct{}
 	driver       func()       // replaces the writing goroutine's wake-up: see NewDriven
-	spare        []segment    // the last batch of TakeQueued, reused
+	spare        []segment    // the last batch of TakeQueued or UnlockFlush, reused
 	ended        bool         // EndDriven was called
 	writingSince atomic.Int64 // Unix nanoseconds when the current Write began; 0 without one
 	vector       net.Buffers  // reused by write

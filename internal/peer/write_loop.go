@@ -3,12 +3,13 @@ package peer
 import (
 	"io"
 	"runtime"
+	"slices"
 	"time"
 )
 
 // smallWrite is the most bytes, on a quiet stream, that a producer writes itself. Waking the writing goroutine costs
 // more than such a write.
-const smallWrite = 16 << 10
+const smallWrite = 64 << 10
 
 // Run writes to stream. It returns nil after Close once everything is written, or the error of a failed write. Call it
 // once.
@@ -111,27 +112,44 @@ func (w *FrameWriter) Flush() {
 // UnlockFlush unlocks the FrameWriter and then acts like Flush, if the last write ended at least quiet ago. If it ended
 // later, the writing goroutine gathers the frames of fast producers.
 func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
-	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || len(w.segments) > 0 || w.closed ||
+	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || w.closed ||
 		(quiet > 0 && time.Now().UnixNano()-w.lastWrite < int64(quiet)) {
 		w.Unlock()
 		return
 	}
 	// The writing goroutine sleeps, and nothing wakes it while asleep is false. So this goroutine may write to the
 	// stream.
-	buf := w.tail
-	w.tail, w.queued, w.responses, w.asleep = nil, 0, 0, false
+	w.closeTail()
+	batch := w.segments
+	w.segments, w.spare = w.spare[:0], batch
+	w.queued, w.responses, w.asleep = 0, 0, false
 	w.wakeProducers()
 	w.mu.Unlock()
-	n := w.nonblocking.write(buf.B)
+	left := w.writeNow(batch)
 	w.mu.Lock()
 	w.lastWrite = time.Now().UnixNano()
-	if n < len(buf.B) {
+	if len(left) > 0 {
 		w.closeTail()
-		w.segments = append([]segment{{buf.B[n:], buf}}, w.segments...)
-		w.queued += len(buf.B) - n
-	} else {
-		buf.Release()
+		w.segments = append(slices.Clone(left), w.segments...)
+		for i := range left {
+			w.queued += len(left[i].bytes)
+		}
+		clear(left)
 	}
 	w.asleep = true
 	w.Unlock()
+}
+
+// writeNow writes what the stream accepts without blocking, and returns what is left of batch. It releases the rest.
+func (w *FrameWriter) writeNow(batch []segment) (left []segment) {
+	for i := range batch {
+		s := &batch[i]
+		if n := w.nonblocking.write(s.bytes); n < len(s.bytes) {
+			s.bytes = s.bytes[n:]
+			return batch[i:]
+		}
+		s.buf.Release()
+		*s = segment{}
+	}
+	return nil
 }
