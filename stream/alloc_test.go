@@ -47,6 +47,23 @@ func TestSendAllocatesNothing(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("stored %v: %v allocations", stored, n)
 		}
+		b := s.Batch()
+		if n := testing.AllocsPerRun(50, func() {
+			for range 10 {
+				if err := b.Add(ctx, m); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.Send(ctx); err != nil {
+				t.Fatal(err)
+			}
+			w.Lock()
+			w.Discard()
+			w.Unlock()
+			s.addCredit(cn, 10*(native.PubHeaderSize+100))
+		}); n != 0 {
+			t.Errorf("Batch, stored %v: %v allocations", stored, n)
+		}
 		if _, messages, _, _ := s.unstored.state(); messages != 0 {
 			t.Errorf("stored %v: %d messages are kept", stored, messages)
 		}

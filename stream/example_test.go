@@ -3,6 +3,7 @@ package stream_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"example.com/ferry"
 	"example.com/ferry/format/all"
@@ -154,6 +155,41 @@ func ExampleFunction_group() {
 	// a
 	// b
 	// c
+}
+
+// A Batch sends many short messages together.
+func ExampleSource_Batch() {
+	ctx, client, stop := exampleClient()
+	defer stop()
+	sum, done := 0, make(chan int)
+	running, err := client.Start(ctx, stream.Function{Observe: []string{"samples"}, Handler: stream.Sink(
+		func(_ context.Context, in *ferry.Message) error {
+			n, err := strconv.Atoi(string(in.Payload))
+			if sum += n; n == 999 {
+				done <- sum
+			}
+			return err
+		})})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer running.Stop()
+	source, err := client.Source(ctx, "samples")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	batch := source.Batch()
+	var sample []byte
+	for i := range 1000 {
+		sample = strconv.AppendInt(sample[:0], int64(i), 10)
+		if err := batch.Add(ctx, ferry.Message{Payload: sample}); err != nil {
+			fmt.Println(err)
+		}
+	}
+	fmt.Println(batch.Send(ctx), <-done)
+	// Output: <nil> 499500
 }
 
 // A Source publishes on one tag. It does not look the tag up for each message.

@@ -126,28 +126,16 @@ type sending struct {
 // send publishes m. kept reports whether the client keeps a copy until the message is stored: it does for a tag that is stored, unless
 // there is a spool.
 func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept bool, err error) {
-	h := native.PubHeader{Type: m.Type, Time: m.Time}
-	if m.To != 0 {
-		h.Flags, h.Source = native.FlagAddressed, m.To
-	}
-	extended := len(m.Key)+len(m.ID) > 0
-	if extended {
-		if err := checkKey(s.tag, m); err != nil {
-			return false, err
-		}
+	extended, err := s.isExtended(m)
+	if err != nil {
+		return false, err
 	}
 	for {
-		g := s.grant.Load()
-		if g == nil {
-			if g, err = s.awaitGrant(ctx); err != nil {
-				return false, err
-			}
+		g, err := s.granted(ctx)
+		if err != nil {
+			return false, err
 		}
-		size := native.PubHeaderSize + len(m.Payload)
-		withExtension := extended && g.conn.peer.Version() >= native.StoredVersion
-		if withExtension {
-			size += extensionSize(m)
-		}
+		size := g.frameSize(m, extended)
 		switch {
 		case how.over != nil && g.conn != how.over:
 			return false, errConnectionLost
@@ -156,18 +144,82 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept 
 		case how.mustStore && !g.stored:
 			return false, fmt.Errorf("%w: %q", ErrNotStored, s.tag)
 		}
+		ok, err := s.lock(ctx, g, how.over)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			continue
+		}
+		now := m.Time
+		if now == 0 {
+			now = g.writer.Now()
+		}
+		tail := g.appendFrame(g.writer.Tail(size), m, extended, now)
+		g.writer.SetTail(tail)
+		g.credit -= size
+		kept = g.stored && s.client.spooler == nil
+		if kept {
+			s.unstored.add(tail[len(tail)-size:], how.told)
+		}
+		g.writer.UnlockFlush(quietFor)
+		return kept, nil
+	}
+}
+
+// isExtended reports whether m needs an extension: it has a key or an id. The error refuses those.
+func (s *Source) isExtended(m *ferry.Message) (bool, error) {
+	if len(m.Key)+len(m.ID) == 0 {
+		return false, nil
+	}
+	return true, checkKey(s.tag, m)
+}
+
+// extends reports whether frames on the connection may have an extension.
+func (g *publishGrant) extends() bool { return g.conn.peer.Version() >= native.StoredVersion }
+
+// frameSize returns the size of the frame of m, in bytes.
+func (g *publishGrant) frameSize(m *ferry.Message, extended bool) int {
+	size := native.PubHeaderSize + len(m.Payload)
+	if extended && g.extends() {
+		size += extensionSize(m)
+	}
+	return size
+}
+
+// appendFrame appends the frame of m.
+func (g *publishGrant) appendFrame(dst []byte, m *ferry.Message, extended bool, now int64) []byte {
+	h := native.PubHeader{Type: m.Type, Tag: g.id, Source: g.conn.id, Time: now}
+	if m.To != 0 {
+		h.Flags, h.Source = native.FlagAddressed, m.To
+	}
+	if extended && g.extends() {
+		return appendExtended(dst, h, m)
+	}
+	return native.AppendPub(dst, h, m.Payload)
+}
+
+// granted returns the current grant, or waits for one.
+func (s *Source) granted(ctx context.Context) (*publishGrant, error) {
+	if g := s.grant.Load(); g != nil {
+		return g, nil
+	}
+	return s.awaitGrant(ctx)
+}
+
+// lock waits until the tag has credit and its stream has room, and acquires the lock of the stream. ok is false if g is no longer the
+// grant, because the connection is lost or draining; then over must be nil.
+func (s *Source) lock(ctx context.Context, g *publishGrant, over *conn) (ok bool, err error) {
+	for {
 		g.writer.Lock()
 		var blocked <-chan struct{}
 		switch {
-		case g.writer.Closed() || s.grant.Load() != g: // the connection is lost or draining: wait for the next one
+		case g.writer.Closed() || s.grant.Load() != g:
 			g.writer.Unlock()
-			if how.over != nil {
+			if over != nil {
 				return false, errConnectionLost
 			}
-			if err := s.awaitLoss(ctx, g); err != nil {
-				return false, err
-			}
-			continue
+			return false, s.awaitLoss(ctx, g)
 		case g.credit <= 0:
 			if g.creditAdded == nil {
 				g.creditAdded = make(chan struct{})
@@ -176,32 +228,13 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept 
 		case g.writer.Room() <= 0:
 			blocked = g.writer.WaitRoom()
 		default:
-			h.Tag = g.id
-			if m.Time == 0 {
-				h.Time = g.writer.Now()
-			}
-			if m.To == 0 {
-				h.Source = g.conn.id
-			}
-			var tail []byte
-			if withExtension {
-				tail = appendExtended(g.writer.Tail(size), h, m)
-			} else {
-				tail = native.AppendPub(g.writer.Tail(size), h, m.Payload)
-			}
-			g.writer.SetTail(tail)
-			g.credit -= size
-			kept = g.stored && s.client.spooler == nil
-			if kept {
-				s.unstored.add(tail[len(tail)-size:], how.told)
-			}
-			g.writer.UnlockFlush(quietFor)
-			return kept, nil
+			return true, nil
 		}
 		g.writer.Unlock()
 		select {
 		case <-blocked:
 		case <-g.conn.peer.Context().Done():
+			return false, nil
 		case <-ctx.Done():
 			return false, fmt.Errorf("stream: tag %q has no credit: %s: %w", s.tag, s.whyBehind(g), ctx.Err())
 		case <-s.client.ctx.Done():
