@@ -101,7 +101,14 @@ func (w *worker) handleFront(p *pool, in *inbox) (more bool) {
 }
 
 func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
-	m := ferry.Message{Tag: in.tag, Type: f.Type(), Payload: f.Payload(), Time: f.Time(), Source: f.Source()}
+	m := ferry.Message{}.Borrowed(buf)
+	in.fill(&m, f)
+	return m
+}
+
+// fill sets the fields that f has. The others are those of a message without an extension.
+func (in *inbox) fill(m *ferry.Message, f native.Frame) {
+	m.Tag, m.Type, m.Payload, m.Time, m.Source = in.tag, f.Type(), f.Payload(), f.Time(), f.Source()
 	if f.Flags()&native.FlagAddressed != 0 {
 		m.Source, m.To = 0, f.Source()
 	}
@@ -110,7 +117,6 @@ func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 		id, _ := native.Entry(e, native.TLVID)
 		m.ID = string(id)
 	}
-	return m.Borrowed(buf)
 }
 
 // handleEach calls the handler for one message after the other. It returns credit after each eighth of the window. So
@@ -137,9 +143,12 @@ func (w *worker) handleEach(p *pool, in *inbox, piece peer.Piece) {
 
 func (w *worker) handleBatch(p *pool, in *inbox, piece peer.Piece) {
 	w.msgs = w.msgs[:0]
-	for b := piece.Frames; len(b) > 0; b = b[native.Size(b):] {
+	empty := ferry.Message{}.Borrowed(piece.Buf)
+	for b := piece.Frames; len(b) > 0; {
 		n := native.Size(b)
-		w.msgs = append(w.msgs, in.message(native.Frame(b[:n:n]), piece.Buf))
+		w.msgs = append(w.msgs, empty)
+		in.fill(&w.msgs[len(w.msgs)-1], native.Frame(b[:n:n]))
+		b = b[n:]
 	}
 	p.client.stats.handled.Add(uint64(len(w.msgs)))
 	_ = w.call(p, in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, p.client) }) // counted and logged
