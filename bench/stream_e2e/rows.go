@@ -22,18 +22,20 @@ type row struct {
 	system   pubsub.System
 	validate string
 	relay    string // the row whose rate is a load of this one
+	single   bool   // the source calls Send for each message
 }
 
 const thisCommit = "this commit"
 
 var rows = []row{
-	{relayQUIC, harness.Limit, "quic-go " + harness.Version("github.com/quic-go/quic-go"), pubsub.RelayQUIC, "", relayQUIC},
-	{relayTCP, harness.Limit, runtime.Version(), pubsub.RelayTCP, "", relayTCP},
-	{ferryQUIC, harness.Ferry, thisCommit, pubsub.FerryQUIC, "full", relayQUIC},
-	{ferryTCP, harness.Ferry, thisCommit, pubsub.FerryTCP, "full", relayTCP},
-	{"ferry quic, validate off", harness.Ferry, thisCommit, pubsub.FerryQUIC, "off", relayQUIC},
-	{"ferry tcp, validate off", harness.Ferry, thisCommit, pubsub.FerryTCP, "off", relayTCP},
-	{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2") + ", nats.go " + harness.Version("github.com/nats-io/nats.go"), pubsub.NATS, "", relayTCP},
+	{relayQUIC, harness.Limit, "quic-go " + harness.Version("github.com/quic-go/quic-go"), pubsub.RelayQUIC, "", relayQUIC, false},
+	{relayTCP, harness.Limit, runtime.Version(), pubsub.RelayTCP, "", relayTCP, false},
+	{ferryQUIC, harness.Ferry, thisCommit, pubsub.FerryQUIC, "full", relayQUIC, false},
+	{ferryTCP, harness.Ferry, thisCommit, pubsub.FerryTCP, "full", relayTCP, false},
+	{"ferry tcp, a Send each", harness.Ferry, thisCommit, pubsub.FerryTCP, "full", relayTCP, true},
+	{"ferry quic, validate off", harness.Ferry, thisCommit, pubsub.FerryQUIC, "off", relayQUIC, false},
+	{"ferry tcp, validate off", harness.Ferry, thisCommit, pubsub.FerryTCP, "off", relayTCP, false},
+	{natsCore, harness.Peer, "nats-server " + harness.Version("github.com/nats-io/nats-server/v2") + ", nats.go " + harness.Version("github.com/nats-io/nats.go"), pubsub.NATS, "", relayTCP, false},
 }
 
 // yomo uses the middle of each recorded range, in messages a second: 55,000 to 108,000; 29,000; 1,500 to 1,700.
@@ -69,7 +71,7 @@ func (e *experiment) check() error {
 }
 
 func (e *experiment) start(r row, s pubsub.Size) (*pubsub.Run, error) {
-	return pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.Bytes})
+	return pubsub.Start(pubsub.Setup{System: r.system, Dir: e.dir, Validate: r.validate, Size: s.Bytes, Single: r.single})
 }
 
 func (e *experiment) contender(r row) harness.Contender {

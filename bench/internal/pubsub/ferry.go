@@ -36,9 +36,12 @@ func ferryDial(ctx context.Context, s spec) (*stream.Client, error) {
 	return stream.Dial(ctx, t, s.Addr, &stream.Config{Token: []byte(token), Name: s.Role, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 }
 
+// ferrySource sends by a stream.Batch for each tag, or, with single, by a Source.Send for each message.
 type ferrySource struct {
-	client *stream.Client
-	tags   []*stream.Source
+	client  *stream.Client
+	tags    []*stream.Source
+	batches []*stream.Batch
+	single  bool
 }
 
 func ferryPublish(ctx context.Context, s spec) (publisher, error) {
@@ -46,23 +49,35 @@ func ferryPublish(ctx context.Context, s spec) (publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &ferrySource{client: client}
+	f := &ferrySource{client: client, single: s.Single}
 	for tag := range s.Tags {
 		source, err := client.Source(ctx, tagName(tag, "/"))
 		if err != nil {
 			return nil, err
 		}
-		f.tags = append(f.tags, source)
+		f.tags, f.batches = append(f.tags, source), append(f.batches, source.Batch())
 	}
 	return f, nil
 }
 
 func (f *ferrySource) send(tag int, payload []byte) error {
-	return f.tags[tag].Send(context.Background(), ferry.Message{Type: ferry.CBOR, Payload: payload})
+	m := ferry.Message{Type: ferry.CBOR, Payload: payload}
+	if f.single {
+		return f.tags[tag].Send(context.Background(), m)
+	}
+	return f.batches[tag].Add(context.Background(), m)
 }
 
-// flush does nothing. Send writes the message itself, or leaves it to a goroutine that writes when the connection is free.
-func (f *ferrySource) flush() error { return nil }
+// flush sends what is in the batches. Source.Send writes a message itself, or leaves it to a goroutine that writes when the connection
+// is free.
+func (f *ferrySource) flush() error {
+	for _, b := range f.batches {
+		if err := b.Send(context.Background()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (f *ferrySource) connects() int { return int(f.client.Stats().Connects) }
 

@@ -18,6 +18,7 @@ type Setup struct {
 	Validate string // validation setting of a ferry node's listener; empty means full, the default
 	Size     int    // bytes of a message
 	Tags     int    // 0 means 1; at most 10
+	Single   bool   // a ferry source sends each message for itself, and not in batches
 	Cascade  bool   // a ferry node forwards the messages to a second one, where the function is
 
 	// Host is the node's address in NodeNS; empty means loopback. Empty namespaces mean this one.
@@ -64,7 +65,7 @@ func (c *Run) start() error {
 	if err != nil {
 		return err
 	}
-	end := spec{Role: function, System: s.System, Addr: addr, Dir: data, Size: s.Size, Tags: s.Tags}
+	end := spec{Role: function, System: s.System, Addr: addr, Dir: data, Size: s.Size, Tags: s.Tags, Single: s.Single}
 	if s.Cascade {
 		end.Addr, end.Dir = last, secondData(s.Dir)
 	}

@@ -27,6 +27,7 @@ type spec struct {
 	Dir    string // ferry's data directory; the relay over QUIC has its certificate there
 	Size   int    // bytes of a message
 	Tags   int
+	Single bool // see Setup
 }
 
 // request is a line on a process's standard input, reply the response on its standard output.
