@@ -56,7 +56,6 @@ done <<-END
 	nghttpd nghttp2-server
 	nghttpx nghttp2-proxy
 	curl curl
-	mosquitto mosquitto
 	openssl openssl
 	python3 python3
 	mosquitto mosquitto

@@ -97,12 +97,19 @@ func (r *release) imageFiles(b binary) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
+	trusted, err := authorities()
+	if err != nil {
+		return nil, err
+	}
 	return []entry{
 		{name: "etc/", mode: 0o755},
 		{name: "etc/ferry/", mode: 0o755},
 		config,
 		{name: "etc/group", mode: 0o644, content: fmt.Appendf(nil, "root:x:0:\nferry:x:%d:\n", imageUser)},
 		{name: "etc/passwd", mode: 0o644, content: fmt.Appendf(nil, "root:x:0:0::/:\nferry:x:%d:%d::/var/lib/ferry:\n", imageUser, imageUser)},
+		{name: "etc/ssl/", mode: 0o755},
+		{name: "etc/ssl/certs/", mode: 0o755},
+		trusted,
 		{name: "tmp/", mode: 0o1777},
 		{name: "usr/", mode: 0o755},
 		{name: "usr/bin/", mode: 0o755},

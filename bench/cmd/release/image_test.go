@@ -6,7 +6,9 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -84,10 +86,25 @@ func TestImages(t *testing.T) {
 		if got := config.Config.Labels["org.opencontainers.image.version"]; got != number {
 			t.Errorf("%s: version %s, want %s", arch, got, number)
 		}
-		if !bytes.Equal(inTar(t, unzip(t, layer))["usr/bin/ferry"], program(t, r, "linux_"+arch)) {
+		files := inTar(t, unzip(t, layer))
+		if !bytes.Equal(files["usr/bin/ferry"], program(t, r, "linux_"+arch)) {
 			t.Errorf("%s: another binary than in the archive", arch)
 		}
+		if !trusts(files["etc/ssl/certs/ca-certificates.crt"], "ISRG Root X1") {
+			t.Errorf("%s: the image does not trust Let's Encrypt", arch)
+		}
 	}
+}
+
+// trusts reports whether a file of certificates in PEM has an authority of this name.
+func trusts(file []byte, name string) bool {
+	for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err == nil && c.IsCA && c.Subject.CommonName == name && c.CheckSignatureFrom(c) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // readImage reads the image layout in a tar, from index.json on: the image's configuration, and its only layer.
