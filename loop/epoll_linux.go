@@ -24,6 +24,8 @@ type epoll struct {
 	poll     func(uintptr) bool // sets pollN and pollErr; stored in a field because a new closure for each sleep would be allocated
 	pollN    int                // number of events in raw
 	pollErr  error
+	woken    bool // the loop has slept, and lookOut was not called since
+	lookouts int  // calls of lookOut
 	raw      [eventBatch]unix.EpollEvent
 	iovecs   [maxIovecs]unix.Iovec
 	config   Config
@@ -67,9 +69,14 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 		n, err = rawEpollWait(e.fd, e.raw[:])
 	} else {
 		n, err = e.sleep(timeout)
+		e.woken = true
 	}
 	if err != nil {
 		return 0, err
+	}
+	// With a few events the loop sleeps again at once.
+	if e.woken && (n > 0 && timeout == 0 || n >= busyEvents) {
+		e.lookOut()
 	}
 	for i, ev := range e.raw[:n] {
 		var r ready
@@ -86,6 +93,9 @@ func (e *epoll) wait(events []event, timeout time.Duration) (int, error) {
 	}
 	return n, nil
 }
+
+// busyEvents is a number of events at which a loop counts as busy.
+const busyEvents = 8
 
 // registerWithRuntime makes the runtime's poller watch the epoll descriptor. That descriptor is ready when one of its sockets
 // is.
@@ -122,6 +132,17 @@ func (e *epoll) sleep(timeout time.Duration) (n int, err error) {
 		return 0, e.file.SetReadDeadline(e.deadline)
 	}
 	return e.pollN, errors.Join(err, e.pollErr)
+}
+
+// lookOut makes another thread wait in the runtime's poller. The thread that woke this loop waited there, and now runs this loop. The
+// runtime starts another one only when it has a goroutine to run. So while this loop is busy, an event of another loop, or of any other
+// goroutine's socket, would be noticed by the runtime's monitor only, which looks every 10 to 20 ms. A new goroutine makes the runtime wake
+// a thread if a processor is idle; when that thread has nothing more to run, it waits in the poller. If no processor is idle, this costs
+// some 100 ns.
+func (e *epoll) lookOut() {
+	e.woken = false
+	e.lookouts++
+	go func() {}()
 }
 
 func (e *epoll) wake() {
