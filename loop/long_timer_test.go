@@ -47,7 +47,7 @@ func TestLongTimersExpire(t *testing.T) {
 			time.Second, day, 124 * day, 248 * day, nearTicks * tick, nearTicks*tick + 1, 249 * day, 497 * day, 2000 * day,
 		} {
 			l := &Loop{now: begin}
-			l.wheel.advance(uint64(begin / tick))
+			l.wheel.advance(uint64(begin/tick), wheelShare)
 			h := &script{}
 			c := &Conn{loop: l, handler: h}
 			c.timers.entry = wheelEntry{owner: c, level: notInWheel}
@@ -60,7 +60,7 @@ func TestLongTimersExpire(t *testing.T) {
 				if !ok {
 					t.Fatalf("a timer of %v was lost", d)
 				}
-				l.wheel.advance(l.wheel.now + ticks)
+				l.wheel.advance(l.wheel.now+ticks, wheelShare)
 				if steps++; steps > 100 {
 					t.Fatalf("the wheel looks at a timer of %v more than 100 times", d)
 				}

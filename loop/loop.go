@@ -144,7 +144,7 @@ func (l *Loop) turn() {
 	}
 	l.stats.Posted += int64(len(posted))
 	clear(posted)
-	l.wheel.advance(uint64(l.now / tick))
+	l.wheel.advance(uint64(l.now/tick), wheelShare)
 	l.drain(&l.toFlush, flushQueued, l.flush)
 	l.closeEnded()
 }
@@ -152,7 +152,7 @@ func (l *Loop) turn() {
 // poll asks for events and returns their number. It waits for the first event only if there is nothing else to do.
 func (l *Loop) poll() int {
 	n := l.wait(0)
-	if n > 0 || len(l.toRead) > 0 || len(l.toFlush) > 0 || len(l.ended) > 0 || l.acceptPending || !l.mail.sleep() {
+	if n > 0 || len(l.toRead) > 0 || len(l.toFlush) > 0 || len(l.ended) > 0 || l.acceptPending || l.wheel.behind || !l.mail.sleep() {
 		return n
 	}
 	timeout := time.Duration(-1)

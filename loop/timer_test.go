@@ -6,15 +6,22 @@ import (
 	"time"
 )
 
-// clockTimer is a timer under test. It records when it was called.
+// clockTimer is a timer under test. It records when it was called, and counts the visits of the wheel.
 type clockTimer struct {
-	entry wheelEntry
-	at    uint64
-	armed bool
-	fired []uint64
+	entry  wheelEntry
+	at     uint64
+	armed  bool
+	fired  []uint64
+	visits *int
 }
 
-func (t *clockTimer) nextDeadline() (uint64, bool) { return t.at, t.armed }
+func (t *clockTimer) nextDeadline() (uint64, bool) {
+	if t.visits != nil {
+		*t.visits++
+	}
+	return t.at, t.armed
+}
+
 func (t *clockTimer) expire(now uint64) {
 	t.armed = false
 	t.fired = append(t.fired, now)
@@ -50,7 +57,9 @@ func TestWheel(t *testing.T) {
 				armed[i], x.fired = x.armed, nil
 			}
 			to := w.now + uint64(rng.IntN(reach[rng.IntN(len(reach))]))
-			w.advance(to)
+			for w.advance(to, 1+rng.IntN(20)); w.behind; {
+				w.advance(to, 1+rng.IntN(20))
+			}
 			for i, x := range timers {
 				is := armed[i] && want[i] <= to
 				if is && (len(x.fired) != 1 || x.fired[0] != want[i]) || !is && len(x.fired) > 0 {
@@ -59,6 +68,73 @@ func TestWheel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWheelShare has thousands of timers in one slot. One call of advance visits only a share of them, those that stay included. Timers
+// that are set between the calls, for the next ticks, expire too. Each expires once, at its tick.
+func TestWheelShare(t *testing.T) {
+	w := &wheel{now: 1}
+	visits := 0
+	var timers []*clockTimer
+	set := func(at uint64) {
+		x := &clockTimer{at: at, armed: true, visits: &visits}
+		x.entry = wheelEntry{owner: x, level: notInWheel}
+		timers = append(timers, x)
+		w.schedule(&x.entry, at)
+	}
+	const due = 3 * 64 * 64 // the beginning of a slot of level 2, and of level 1
+	for i := range 3000 {
+		set(due + uint64(i%3)*70)
+	}
+	calls := 0
+	for to := uint64(due); to < due+64*64; to += 70 {
+		for w.advance(to, 50); w.behind; w.advance(to, 50) {
+			if calls++; visits > 2*50 { // an entry whose timer expires is looked at twice
+				t.Fatalf("one call made %d visits", visits)
+			}
+			visits = 0
+			if calls < 40 {
+				set(w.now + 1)
+			}
+		}
+		visits = 0
+	}
+	if calls < 3000/50 {
+		t.Errorf("%d calls expired 3000 timers, 50 at a time", calls)
+	}
+	for i, x := range timers {
+		if len(x.fired) != 1 || x.fired[0] != x.at {
+			t.Fatalf("timer %d, due at %d, went off at %v", i, x.at, x.fired)
+		}
+	}
+}
+
+// TestTimersShareTurns has many timers that are due together. The loop calls a share of them in each turn.
+func TestTimersShareTurns(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		cfg.Loops = 1
+		g := start(t, cfg)
+		l := g.Loops()[0]
+		const all = 10 * wheelShare
+		inTurn := map[int64]int{}
+		called, done := 0, make(chan struct{})
+		l.do(func() {
+			for range all {
+				l.NewTimer(func() {
+					inTurn[l.stats.Turns]++
+					if called++; called == all {
+						close(done)
+					}
+				}).Set(20 * time.Millisecond)
+			}
+		})
+		wait(t, "the last timer", done)
+		for turn, n := range inTurn {
+			if n > wheelShare {
+				t.Errorf("turn %d called %d timers, want at most %d", turn, n, wheelShare)
+			}
+		}
+	})
 }
 
 // TestWheelSleepsLong checks that the wheel skips an empty stretch, and that a timer beyond the wheel's reach is not early.
@@ -73,7 +149,7 @@ func TestWheelSleepsLong(t *testing.T) {
 		if !ok {
 			t.Fatal("the timer was lost")
 		}
-		w.advance(w.now + ticks)
+		w.advance(w.now+ticks, wheelShare)
 		if steps++; steps > 100 {
 			t.Fatal("the wheel wakes for nothing")
 		}
@@ -165,7 +241,7 @@ func TestMovingATimerAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() {
 		l.now += time.Millisecond
 		c.SetTimer(1, time.Minute)
-		l.wheel.advance(uint64(l.now / tick))
+		l.wheel.advance(uint64(l.now/tick), wheelShare)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -12,6 +12,7 @@ const (
 	wheelLevels   = 5
 	wheelReach    = 1<<(slotBits*wheelLevels) - 1 // ticks, 124 days; an entry due later is checked after this time and inserted again
 	notInWheel    = -1
+	wheelShare    = 64 // most entries that the loop visits in one turn; each may close a connection
 )
 
 // wheel holds the timers of one loop. It is a hierarchical timing wheel (Varghese and Lauck, 1987, scheme 7). A slot of level
@@ -22,6 +23,7 @@ const (
 // stays in its slot. When the clock reaches that slot, the wheel asks the owner for the deadline and inserts the entry again.
 type wheel struct {
 	now      uint64              // ticks since the group was created
+	behind   bool                // slots of the tick now, or of later ticks, are not visited yet: see advance
 	occupied [wheelLevels]uint64 // bit i: slot i of the level holds an entry
 	slots    [wheelLevels][slotsPerLevel]*wheelEntry
 }
@@ -104,40 +106,60 @@ func (w *wheel) nextSlot() (ticks uint64, ok bool) {
 	return ticks, ok
 }
 
-// advance sets the clock to the tick to, and expires all timers that are due by then.
-func (w *wheel) advance(to uint64) {
+// advance moves the clock to the tick to, and expires the timers that are due by then. It visits at most share entries. If there are more,
+// it stops at the tick of the next one and sets behind. A later advance continues there.
+//
+// Thousands of connections opened together have idle timeouts in the same slots. Visiting all of them at once would delay every request
+// of that turn by milliseconds, and closing them by a multiple.
+func (w *wheel) advance(to uint64, share int) {
 	for {
-		ticks, ok := w.nextSlot()
-		if !ok || w.now+ticks > to {
-			w.now = to
+		if !w.behind {
+			ticks, ok := w.nextSlot()
+			if !ok || w.now+ticks > to {
+				w.now = to
+				return
+			}
+			w.now += ticks
+		}
+		share = w.visitTick(share)
+		if w.behind {
 			return
 		}
-		w.now += ticks
-		for level := wheelLevels - 1; level > 0; level-- {
-			shift := level * slotBits
-			if w.now&(1<<shift-1) == 0 {
-				w.visitSlot(level, w.now>>shift%slotsPerLevel)
-			}
-		}
-		w.visitSlot(0, w.now%slotsPerLevel)
 	}
 }
 
-// visitSlot empties a slot: it expires the timers that are due and inserts the others again.
-func (w *wheel) visitSlot(level int, slot uint64) {
-	for {
-		e := w.slots[level][slot]
-		if e == nil {
-			return
+// visitTick visits the slots that the clock has reached, those of higher levels first. It returns how much of share is left, and sets
+// behind if share did not suffice. While behind is set, an entry that is inserted is due after now, and so is in none of these slots: the
+// clock is at the first tick of each.
+func (w *wheel) visitTick(share int) (left int) {
+	for level := wheelLevels - 1; level >= 0; level-- {
+		shift := level * slotBits
+		if w.now&(1<<shift-1) != 0 {
+			continue
 		}
-		w.remove(e)
-		at, ok := e.owner.nextDeadline()
-		if ok && at <= w.now {
-			e.owner.expire(w.now)
-			at, ok = e.owner.nextDeadline()
+		slot := w.now >> shift % slotsPerLevel
+		for w.slots[level][slot] != nil {
+			if share == 0 {
+				w.behind = true
+				return 0
+			}
+			share--
+			w.visit(w.slots[level][slot])
 		}
-		if ok {
-			w.schedule(e, at)
-		}
+	}
+	w.behind = false
+	return share
+}
+
+// visit removes an entry from its slot, and expires its timers that are due. It inserts the entry again if a timer is set.
+func (w *wheel) visit(e *wheelEntry) {
+	w.remove(e)
+	at, ok := e.owner.nextDeadline()
+	if ok && at <= w.now {
+		e.owner.expire(w.now)
+		at, ok = e.owner.nextDeadline()
+	}
+	if ok {
+		w.schedule(e, at)
 	}
 }
