@@ -41,6 +41,7 @@ func newSockets(cfg Config) (sockets, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loop: epoll_create1: %w", err)
 	}
+	reserveDescriptors(fd)
 	wakeFD, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		_ = unix.Close(fd)
