@@ -54,7 +54,7 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	c := admin.Config{
 		Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(),
 		Certificates: n.certs.Snapshot, Reloads: n.reloads.load, Drain: n.drainPhase, Plan: n.planJSON,
-		Upgrade: n.extensions.Upgrade, Sockets: n.extensions.Sockets,
+		Upgrade: n.extensions.Upgrade, Sockets: n.extensions.Sockets, Version: n.extensions.Version,
 	}
 	var err error
 	if c.Token, err = cfg.Admin.Token(); err != nil {

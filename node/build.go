@@ -44,6 +44,7 @@ type Extensions struct {
 	Sockets    *handover.Set   // sockets of the process before this one; nil means none
 	Exclusive  func() error    // called before the node opens files that one process at a time may have; may be nil
 	Upgrade    admin.Upgrade   // replaces this process by another one; nil means that it cannot
+	Version    string          // of the program, for the metric ferry_build_info; empty means that there is none
 	Phases     func(Phase)     // called at the start of each phase, from one goroutine at a time; must return soon; may be nil
 }
 

@@ -253,14 +253,19 @@ func remaining(d time.Duration) string {
 	return fmt.Sprintf("%d days", d/day)
 }
 
-// TimeWarnings reads the certificates in a PEM file and returns a text for each one that is not valid at now or expires within a
-// time. The error is a *FileError.
-func TimeWarnings(file string, now time.Time, within time.Duration) (warnings []string, err error) {
+// Certificates returns the certificates in a PEM file, at least one. The error is a *FileError.
+func Certificates(file string) ([]*x509.Certificate, error) {
 	c := readFile(file)
 	if c.err != nil {
 		return nil, &FileError{Certificate, file, c.err}
 	}
-	list, err := parseCertificates(Certificate, file, c.data)
+	return parseCertificates(Certificate, file, c.data)
+}
+
+// TimeWarnings reads the certificates in a PEM file and returns a text for each one that is not valid at now or expires within a
+// time. The error is a *FileError.
+func TimeWarnings(file string, now time.Time, within time.Duration) (warnings []string, err error) {
+	list, err := Certificates(file)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,10 @@ const GoShare = 0.8
 // Find returns the memory that the process may use, in bytes, and where that comes from: the smallest of GOMEMLIMIT divided by
 // GoShare, the limits of the process's control groups, and what it uses plus what was available on the machine when it was
 // called. It returns 0 if none is known.
-func Find() (budget int64, source string) {
+func Find() (budget int64, source string) { return FindAt("/") }
+
+// FindAt is Find on a machine whose /proc and /sys are below root.
+func FindAt(root string) (budget int64, source string) {
 	budget = math.MaxInt64
 	consider := func(bytes int64, from string) {
 		if bytes > 0 && bytes < budget {
@@ -27,8 +30,8 @@ func Find() (budget int64, source string) {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		consider(int64(float64(limit)/GoShare), "GOMEMLIMIT")
 	}
-	consider(groupLimit(), "control group")
-	if free := available(); free > 0 {
+	consider(Group(root), "control group")
+	if free := available(root); free > 0 {
 		consider(Used()+free, "available memory")
 	}
 	if source == "" {
@@ -36,6 +39,9 @@ func Find() (budget int64, source string) {
 	}
 	return budget, source
 }
+
+// Group returns the smallest memory limit of the process's control groups, in bytes, or 0 if there is none. /proc and /sys are below root.
+func Group(root string) int64 { return groupLimit(root) }
 
 // Used returns the memory that the process uses, in bytes. Where the system does not tell, it is the memory of the Go runtime.
 func Used() int64 {

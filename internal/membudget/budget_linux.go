@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"example.com/ferry/internal/cgroup"
 )
 
 // statm returns the file that tells the memory of the process. It stays open, because it is read many times a second. It is
@@ -41,8 +43,8 @@ func resident() int64 {
 }
 
 // available returns the machine's MemAvailable in bytes, or 0 if it is not known.
-func available() int64 {
-	b, err := os.ReadFile("/proc/meminfo")
+func available(root string) int64 {
+	b, err := os.ReadFile(path.Join(root, "/proc/meminfo"))
 	if err != nil {
 		return 0
 	}
@@ -62,50 +64,25 @@ func parseAvailable(meminfo string) int64 {
 }
 
 // groupLimit returns the smallest memory limit of the process's control groups, in bytes, or 0 if there is none.
-func groupLimit() int64 {
-	b, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return 0
-	}
-	return findGroupLimit("/sys/fs/cgroup", string(b), os.ReadFile)
+func groupLimit(root string) int64 {
+	return least(cgroup.Files(root, "memory", "memory.max", "memory.limit_in_bytes"), os.ReadFile)
 }
 
-// findGroupLimit is groupLimit for the text of /proc/self/cgroup: lines of hierarchy:controllers:path, see cgroups(7). In a
-// container the path may not exist below root, because the container sees its own group as the root.
-func findGroupLimit(root, groups string, read func(string) ([]byte, error)) int64 {
-	least := int64(math.MaxInt64)
-	consider := func(file string) {
+// least returns the smallest limit in files, in bytes, or 0 if there is none. Files may be missing.
+func least(files []string, read func(string) ([]byte, error)) int64 {
+	smallest := int64(math.MaxInt64)
+	for _, file := range files {
 		b, err := read(file)
 		if err != nil {
-			return
+			continue
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64) // version 2 has max for no limit
 		if err == nil && n > 0 {
-			least = min(least, n)
+			smallest = min(smallest, n)
 		}
 	}
-	for line := range strings.Lines(groups) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		dir, file := root, "memory.max"
-		switch {
-		case parts[1] == "": // version 2
-		case strings.Contains(","+parts[1]+",", ",memory,"):
-			dir, file = path.Join(root, "memory"), "memory.limit_in_bytes"
-		default:
-			continue
-		}
-		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) { // limits of all groups above hold too
-			consider(path.Join(dir, group, file))
-			if group == "/" {
-				break
-			}
-		}
-	}
-	if least > math.MaxInt64/2 { // version 1 has a huge number for no limit
+	if smallest > math.MaxInt64/2 { // version 1 has a huge number for no limit
 		return 0
 	}
-	return least
+	return smallest
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"runtime"
 	"testing"
+
+	"example.com/ferry/internal/cgroup"
 )
 
 func TestFindGroupLimit(t *testing.T) {
@@ -23,7 +25,8 @@ func TestFindGroupLimit(t *testing.T) {
 		{"other text", "what\n\n0::\n", map[string]string{"/cg/memory.max": "-5"}, 0},
 		{"nothing", "", nil, 0},
 	} {
-		got := findGroupLimit("/cg", row.groups, func(file string) ([]byte, error) {
+		files := cgroup.Below("/cg", row.groups, "memory", "memory.max", "memory.limit_in_bytes")
+		got := least(files, func(file string) ([]byte, error) {
 			if text, ok := row.files[file]; ok {
 				return []byte(text), nil
 			}

@@ -60,6 +60,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Drain != nil {
 		r.MustRegister(drainCollector{cfg.Drain})
 	}
+	if cfg.Version != "" {
+		r.MustRegister(buildCollector{cfg.Version})
+	}
 	if cfg.Proxy != nil {
 		r.MustRegister(proxyCollector{cfg.Proxy})
 	}

@@ -55,6 +55,7 @@ type Config struct {
 	Plan         func([]byte) (any, error) // what a reload of the files in a request would do
 	Upgrade      Upgrade                   // replaces this process; nil if it cannot
 	Sockets      *handover.Set             // binds Address; nil means the operating system
+	Version      string                    // of the program, for /metrics; empty means that it is not told
 	Formats      []format.Format           // payloads that /api/stream and /api/streams can show as JSON
 	Log          *slog.Logger              // nil means slog.Default
 }

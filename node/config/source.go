@@ -204,11 +204,22 @@ func (s *Source) Name() string { return s.docs[0].file }
 // Warnings returns what a node with this configuration, which is valid, runs with, but its user should change: certificates that have
 // expired at now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full.
 func (s *Source) Warnings(now time.Time) []*Error {
-	w := warner{source: s, now: now}
+	w := warner{source: s, now: now, within: expirySoon}
 	w.walk(s.root, nil)
 	w.unboundedStreams()
 	return w.list
 }
+
+// CertificateWarnings returns a warning for each certificate in the files of the configuration that has expired at now, is not valid yet, or
+// expires within a time.
+func (s *Source) CertificateWarnings(now time.Time, within time.Duration) []*Error {
+	w := warner{source: s, now: now, within: within}
+	w.walk(s.root, nil)
+	return w.list
+}
+
+// At returns an error of a field, such as listeners[0].address, with the place of its value or of the closest one around it.
+func (s *Source) At(field, reason string) *Error { return s.errorAtValue(steps(field), reason) }
 
 // errorsOf returns the errors of fields with their places.
 func (s *Source) errorsOf(found invalid.Errors) Errors {

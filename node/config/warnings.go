@@ -20,6 +20,7 @@ var certificateFields = []string{"cert_file", "client_ca_file", "ca_file"}
 type warner struct {
 	source *Source
 	now    time.Time
+	within time.Duration // before its expiry, a certificate is reported
 	list   []*Error
 }
 
@@ -45,7 +46,7 @@ func (w *warner) walk(n ast.Node, path []string) {
 
 // certificates warns about the certificates in a file. An error of the file is not a warning: Load has reported it.
 func (w *warner) certificates(path []string, file string) {
-	reasons, err := certs.TimeWarnings(file, w.now, expirySoon)
+	reasons, err := certs.TimeWarnings(file, w.now, w.within)
 	if err != nil {
 		return
 	}

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"example.com/ferry/internal/pki"
 )
@@ -42,6 +43,7 @@ type adminError struct {
 	status int
 	text   string // the response: what the server says
 	advice string
+	date   time.Time // of the response; zero if it has none
 }
 
 func (e *adminError) Error() string {
@@ -175,11 +177,17 @@ func (c *adminClient) open(ctx context.Context, method, path string) (*http.Resp
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096)) // the status says enough without it
-	refused := &adminError{status: response.StatusCode, text: strings.TrimSpace(string(text))}
+	refused := &adminError{status: response.StatusCode, text: strings.TrimSpace(string(text)), date: dateOf(response)}
 	if response.StatusCode == http.StatusUnauthorized {
 		refused.advice = "\nname the file with its token with --admin-token-file"
 	}
 	return nil, refused
+}
+
+// dateOf returns the time at which a response was made; zero if the server does not say.
+func dateOf(response *http.Response) time.Time {
+	t, _ := http.ParseTime(response.Header.Get("Date"))
+	return t
 }
 
 // explain adds advice to an error of connecting.

@@ -24,6 +24,7 @@ import (
 type grammar struct {
 	Run         runCmd         `cmd:"" group:"node" help:"Run a node."`
 	Check       checkCmd       `cmd:"" group:"node" help:"Validate a configuration."`
+	Doctor      doctorCmd      `cmd:"" group:"node" help:"Say what is wrong on this machine for running a node."`
 	Diff        diffCmd        `cmd:"" group:"node" help:"Show what a reload of a configuration would do."`
 	Top         topCmd         `cmd:"" group:"node" help:"Show a node live in the terminal."`
 	Upgrade     upgradeCmd     `cmd:"" group:"node" help:"Replace the process of a running node, without refusing a connection."`

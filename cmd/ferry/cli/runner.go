@@ -103,7 +103,7 @@ func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config
 	}
 	extensions := p.extensions
 	extensions.Worker, extensions.Sockets, extensions.Upgrade = command, p.sockets, p.upgrade
-	extensions.Phases = p.systemdPhases()
+	extensions.Phases, extensions.Version = p.systemdPhases(), buildInfo().Version
 	if p.before != nil && !p.served {
 		extensions.Exclusive = p.before.Want
 	}

@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|diff|top|upgrade|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
+		run|check|doctor|diff|top|upgrade|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check diff top upgrade schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
+	'') flags='--help --version' words='run check doctor diff top upgrade schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -23,6 +23,15 @@ _ferry() {
 		case $prev in
 		--config|-c) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		esac ;;
+	doctor)
+		flags='--help --quiet --config --dial --all --output --admin-token-file --ca --data-dir'
+		case $prev in
+		--config|-c) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
 		esac ;;
 	diff)
 		flags='--help --quiet --config --output --admin-token-file --ca --data-dir'

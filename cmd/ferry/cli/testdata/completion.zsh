@@ -4,6 +4,7 @@ _ferry() {
 	local -a verbs=(
 		'run:Run a node.'
 		'check:Validate a configuration.'
+		'doctor:Say what is wrong on this machine for running a node.'
 		'diff:Show what a reload of a configuration would do.'
 		'top:Show a node live in the terminal.'
 		'upgrade:Replace the process of a running node, without refusing a connection.'
@@ -45,6 +46,19 @@ _ferry() {
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML.]:FILE:_files' \
 			'--resolved''[Print the configuration that counts, with included files, values of ${...} and defaults, without secrets.]' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+		;;
+	doctor)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML. Without it, what ferry run does.]:FILE:_files' \
+			'--dial''[Connect to the servers that the configuration names, upstreams, links, bridges and the engine.]' \
+			'--all''[Print what is fine, too, and what was not checked.]' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			':admin:_files'
 		;;
 	diff)
 		_arguments -s \
