@@ -19,6 +19,7 @@ type load struct {
 	proxy []int // cores
 	ends  []int // cores of client and backend
 	all   bool  // all rows take part, not only ferry, the limits and the peers of goals
+	body  *body // what is transferred; nil: 1 KiB in both directions. Only ferry and the peers of goals take part
 }
 
 const (
@@ -28,16 +29,17 @@ const (
 	twoHops   = "two hops"
 )
 
-var loads = []load{
+var loads = append([]load{
 	{name: oneCore, conns: 500, hops: 1, proxy: []int{0}, ends: []int{1}, all: true},
 	{name: twoCores, conns: 500, hops: 1, proxy: []int{0, 1}, ends: []int{0, 1}},
 	{name: fixedRate, conns: 50, rate: 2000, hops: 1, proxy: []int{0}, ends: []int{1}, all: true},
 	{name: twoHops, conns: 500, hops: 2, proxy: []int{0}, ends: []int{1}},
-}
+}, bodyLoads()...)
 
 // The names of rows that other code refers to.
 const (
 	ferryRow  = "ferry"
+	cRelayRow = "relay in C"
 	directRow = "direct"
 )
 
@@ -52,6 +54,8 @@ type contender struct {
 // in reports whether the row takes part in a case.
 func (c contender) in(l load) bool {
 	switch {
+	case l.body != nil:
+		return c.kind == harness.Ferry || slices.Contains([]string{"nginx", "HAProxy"}, c.name)
 	case c.start == nil:
 		return l.all
 	case c.kind == harness.Peer:
@@ -71,9 +75,12 @@ func contenders() (all []contender, notes []string) {
 	}
 	all = append(all, contender{name: "relay in Go", version: runtime.Version(), kind: harness.Limit, start: startGoRelay})
 	if _, err := exec.LookPath("gcc"); err == nil {
-		all = append(all, contender{name: "relay in C", version: "gcc -O2", kind: harness.Limit, start: startCRelay})
+		all = append(all, contender{name: cRelayRow, version: "gcc -O2", kind: harness.Limit, start: startCRelay})
 	} else {
 		notes = append(notes, "The relay in C has no row: gcc is not installed.")
+	}
+	if len(bodyLoads()) == 0 {
+		notes = append(notes, "Large bodies have no cases: nginx, their backend, is not installed.")
 	}
 	return append(all, contender{name: directRow, version: "no proxy", kind: harness.Limit}), notes
 }

@@ -28,6 +28,9 @@ const (
 	failures   = "failures"
 	foreign    = harness.Foreign
 	late99     = "p99 ms by which the client was late"
+	perMiB     = "CPU us/MiB"
+	mibps      = "MiB/s"
+	growth     = "resident growth MiB"
 )
 
 func question() harness.Question {
@@ -45,11 +48,14 @@ func (e *experiment) question() harness.Question {
 			"With one core the proxy has core 0 to itself, and client and backend share core 1; with two cores all three share both. " +
 			"500 connections each send the next request when the last one is answered; at a fixed rate, 50 take turns, and latency counts from when a request was due. " +
 			"Two hops are a sidecar on each side: client, proxy, proxy, backend; two processes, and what both of them took. " +
-			"Client and backend are this question's own, one thread each; the client verifies every response: status, length and each byte, of which the first are the request's own.",
-		Figures: []string{qps, mean, p50, p99, anonymous, cpu, goroutines, failures, foreign, late99},
+			"Client and backend are this question's own, one thread each; the client verifies every response: status, length and each byte, of which the first are the request's own. " +
+			"Large bodies are files of an nginx on core 1, over 8 and 50 connections that each send the next request when the last response is complete; uploads are stored by it, in memory. " +
+			"CPU time per request is then that of the bytes that passed within the window, and resident growth is the most memory the proxy had at any time, less what it had before the client connected.",
+		Figures: []string{qps, mean, p50, p99, perMiB, mibps, growth, anonymous, cpu, goroutines, failures, foreign, late99},
 		Prepare: e.prepare,
 		Checks: []harness.Check{
 			{Name: "each row forwards through one hop and through two, on one core and on two, and every response is the request's own", Run: e.checkResponses},
+			{Name: "ferry, nginx and HAProxy pass on large bodies in both directions, several at once, and their SHA-256 is that of what was sent", Run: e.checkBodies},
 		},
 		Disturbed: disturbed,
 		Goals:     goals(),
@@ -64,6 +70,9 @@ func (e *experiment) question() harness.Question {
 	}
 	for _, l := range loads {
 		q.Cases = append(q.Cases, l.name)
+		if l.body == nil {
+			q.Plot = append(q.Plot, l.name)
+		}
 	}
 	for _, c := range e.contenders {
 		q.Contenders = append(q.Contenders, harness.Contender{Name: c.name, Kind: c.kind, Version: c.version, Measure: e.measure(c)})
@@ -88,7 +97,13 @@ func goals() []harness.Goal {
 			return max(r.Ratio(ferryRow, "nginx", load, figure), r.Ratio(ferryRow, "HAProxy", load, figure))
 		}
 	}
-	return []harness.Goal{
+	// overRelay returns ferry's CPU time divided by that of the relay in C.
+	overRelay := func(load string) func(*harness.Result) float64 {
+		return func(r *harness.Result) float64 { return r.Ratio(ferryRow, cRelayRow, load, perRequest) }
+	}
+	goals := []harness.Goal{
+		harness.AtMost(1.05, oneCore+": CPU time, times the relay in C", overRelay(oneCore)),
+		harness.AtMost(1.05, twoCores+": CPU time, times the relay in C", overRelay(twoCores)),
 		harness.AtMost(1, oneCore+": CPU time, times the better of nginx and HAProxy", better(oneCore, perRequest)),
 		harness.AtMost(0.85, oneCore+": the same, moonshot", better(oneCore, perRequest)),
 		harness.AtMost(1, twoCores+": CPU time, times the better of nginx and HAProxy", better(twoCores, perRequest)),
@@ -104,6 +119,7 @@ func goals() []harness.Goal {
 			return sum
 		}),
 	}
+	return append(goals, bodyGoals(better)...)
 }
 
 // stat is a figure of ferry's; NaN where there is none.

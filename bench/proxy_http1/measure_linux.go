@@ -34,6 +34,7 @@ type experiment struct {
 	notes      []string
 	dir        string
 	example    string // ferry's configuration
+	files      string // directory of the files that are transferred
 }
 
 func newExperiment(at addresses) *experiment {
@@ -55,13 +56,15 @@ func (e *experiment) prepare(dir string) error {
 	if e.example, err = httpproxy.Example(keepalive.HTTP1); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(e.contenders, func(c contender) bool { return c.name == "relay in C" }) {
-		return buildCRelay(dir)
+	if slices.ContainsFunc(e.contenders, func(c contender) bool { return c.name == cRelayRow }) {
+		if err := buildCRelay(dir); err != nil {
+			return err
+		}
 	}
-	return nil
+	return e.prepareFiles()
 }
 
-// measure lets the programs warm up for a while, and measures for 40 budgets: 2 s.
+// measure lets the programs warm up for a while, and measures for 40 budgets: 2 s. A load with bodies takes 0.6 s.
 func (e *experiment) measure(c contender) func(string, time.Duration) (harness.Figures, error) {
 	return func(name string, budget time.Duration) (harness.Figures, error) {
 		l := loads[slices.IndexFunc(loads, func(l load) bool { return l.name == name })]
@@ -69,9 +72,17 @@ func (e *experiment) measure(c contender) func(string, time.Duration) (harness.F
 			return nil, nil
 		}
 		window := max(40*budget, 100*time.Millisecond)
+		if l.body != nil {
+			window = max(12*budget, 100*time.Millisecond)
+		}
 		f, why, err := e.run(c, l, window)
 		if err != nil {
 			return nil, err
+		}
+		if l.body != nil {
+			fmt.Fprintf(os.Stderr, "proxy_http1: %s, %s: %.1f us, %.1f us/MiB, %.0f MiB/s, CPU %.0f %%, growth %.1f MiB, foreign %.2f %s\n",
+				l.name, c.name, f[perRequest], f[perMiB], f[mibps], f[cpu], f[growth], f[foreign], why)
+			return f, nil
 		}
 		fmt.Fprintf(os.Stderr, "proxy_http1: %s, %s: %.1f us, %.0f/s, p50 %.3f ms, p99 %.3f ms, %.1f MiB, foreign %.2f, %.0f failures %s\n",
 			l.name, c.name, f[perRequest], f[qps], f[p50], f[p99], f[anonymous], f[foreign], f[failures], why)
@@ -81,11 +92,11 @@ func (e *experiment) measure(c contender) func(string, time.Duration) (harness.F
 
 // run measures one row in one case; why is the first failure.
 func (e *experiment) run(c contender, l load, window time.Duration) (f harness.Figures, why string, err error) {
-	backend, err := keepalive.StartBackend(l.ends, keepalive.HTTP1, bodySize, e.at.backend)
+	backend, _, stop, err := e.startBackend(l)
 	if err != nil {
 		return nil, "", err
 	}
-	defer backend.Stop()
+	defer stop()
 	proxies, front, err := e.startProxies(c, l)
 	defer func() {
 		for _, p := range proxies {
@@ -95,7 +106,11 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	if err != nil {
 		return nil, "", err
 	}
-	client, err := keepalive.StartClient(keepalive.Spec{Wire: keepalive.HTTP1, Addr: front, Conns: l.conns, Size: bodySize, Cores: l.ends})
+	idle, _, err := memory(proxies)
+	if err != nil {
+		return nil, "", err
+	}
+	client, err := keepalive.StartClient(l.clientSpec(front))
 	if err != nil {
 		return nil, "", err
 	}
@@ -121,12 +136,21 @@ func (e *experiment) run(c contender, l load, window time.Duration) (f harness.F
 	if err != nil {
 		return nil, "", err
 	}
-	f = figures(r)
+	if f = figures(r); l.body != nil {
+		f = bodyFigures(r, l.body)
+	}
 	_, f[foreign] = before.Until(after)
 	for i, p := range proxies {
 		if err := e.look(c, p, e.at.admins[i], f); err != nil {
 			return nil, "", err
 		}
+	}
+	if l.body != nil {
+		_, peak, err := memory(proxies)
+		if err != nil {
+			return nil, "", err
+		}
+		f[growth] = float64(peak-idle) / (1 << 20)
 	}
 	f[failures] += float64(warm.Failures)
 	return f, cmp.Or(warm.Failure, r.Failure), nil
@@ -187,6 +211,18 @@ func (e *experiment) look(c contender, p *pinned.Process, admin string, f harnes
 	return nil
 }
 
+// memory returns the resident memory of processes now, and the sum of the most that each had, in bytes.
+func memory(proxies []*pinned.Process) (now, peak int64, err error) {
+	for _, p := range proxies {
+		m, err := p.Memory()
+		if err != nil {
+			return 0, 0, err
+		}
+		now, peak = now+m.RSS, peak+m.Peak
+	}
+	return now, peak, nil
+}
+
 // longestCheck bounds the windows of checkResponses.
 const longestCheck = 30 * time.Second
 
@@ -195,7 +231,7 @@ const longestCheck = 30 * time.Second
 func (e *experiment) checkResponses() error {
 	for _, l := range loads {
 		for _, c := range e.contenders {
-			if !c.in(l) {
+			if !c.in(l) || l.body != nil {
 				continue
 			}
 			l := l

@@ -9,7 +9,7 @@
 //
 // The backend responds to each request with a body of the same size, which begins with the mark of the request. The client
 // verifies status, length and every byte. If a response is wrong or the proxy closes a connection, the client counts a failure
-// and opens the connection again. Linux only.
+// and opens the connection again. The wire Bodies is for large files and uploads, in front of any server; it has no backend. Linux only.
 //
 //	func main() {
 //		keepalive.Main()

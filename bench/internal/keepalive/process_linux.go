@@ -116,6 +116,8 @@ func newGenerator(s Spec, others []Protocol) (Generator, error) {
 		return connectHTTP2(s)
 	case Handshake, Resumption:
 		return newHandshaker(s)
+	case Bodies:
+		return connectBodies(s)
 	}
 	return connect(s)
 }

@@ -24,6 +24,9 @@ type Spec struct {
 
 	Protocol string // Handshake and Resumption: the ALPN protocol
 
+	Path string // Bodies: path of the requests; of a PUT, its start, which the number of the connection follows
+	Put  bool   // Bodies: requests are PUTs with bodies of Size; otherwise the responses have such bodies
+
 	Cores []int // cores that the client may use; empty means all
 }
 
@@ -42,6 +45,7 @@ type Load struct {
 // Report is the result of a Load.
 type Report struct {
 	Requests int           // number of responses in the window
+	Bytes    int64         // Bodies: bytes of response bodies received in the window, or of request bodies that have their response
 	Window   time.Duration // actual length of the window
 	CPU      time.Duration // CPU time of Load.PIDs in the window
 	Times    Histogram     // from when a request was sent, or due, until its response was verified
@@ -54,6 +58,7 @@ type Report struct {
 // Merge adds the counts of o to r. The first failure is that of r, if r has one.
 func (r *Report) Merge(o *Report) {
 	r.Requests += o.Requests
+	r.Bytes += o.Bytes
 	r.Window += o.Window
 	r.CPU += o.CPU
 	r.Times.Merge(o.Times)
