@@ -94,33 +94,65 @@ func middle(c *pubsub.Run, n int, while time.Duration) (pubsub.Closed, error) {
 	return runs[len(runs)/2], nil
 }
 
+// full warms the processes up, and returns the figures of a run at full speed.
+func full(c *pubsub.Run, s pubsub.Size, budget time.Duration) (pubsub.Closed, error) {
+	n := s.Messages(budget)
+	if _, err := c.Closed(max(50, n/4)); err != nil {
+		return pubsub.Closed{}, err
+	}
+	return middle(c, n, 10*budget)
+}
+
+// relayRate returns the rate of a relay in this round. A comparison of two versions measures no relay before; so relayRate does.
+func (e *experiment) relayRate(name string, s pubsub.Size, budget time.Duration) (float64, error) {
+	if rate := e.relayRates[name+s.Name]; rate > 0 {
+		return rate, nil
+	}
+	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+	c, err := e.start(rows[i], s)
+	if err != nil {
+		return 0, err
+	}
+	defer c.Close()
+	closed, err := full(c, s, budget)
+	if err != nil {
+		return 0, err
+	}
+	e.relayRates[name+s.Name] = closed.Rate
+	return closed.Rate, nil
+}
+
 // measure starts the three processes, warms them up, and sends messages at each load.
 func (e *experiment) measure(r row, s pubsub.Size, budget time.Duration) (harness.Figures, error) {
-	n := s.Messages(budget)
+	var relay float64
+	if r.name != r.relay {
+		var err error
+		if relay, err = e.relayRate(r.relay, s, budget); err != nil {
+			return nil, err
+		}
+	}
 	c, err := e.start(r, s)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.Closed(max(50, n/4)); err != nil {
-		return nil, err
-	}
-	closed, err := middle(c, n, 10*budget)
+	defer c.Close()
+	closed, err := full(c, s, budget)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
 	f := harness.Figures{
 		perSecond: closed.Rate,
 		allocated: closed.Alloc.Sum(), sourceAlloc: closed.Alloc.Source, nodeAlloc: closed.Alloc.Node, functAlloc: closed.Alloc.Function,
 		sourceCPU: closed.CPU.Source, nodeCPU: closed.CPU.Node, functCPU: closed.CPU.Function,
 	}
 	if r.name == r.relay {
-		e.relayRates[r.name+s.Name] = closed.Rate
+		relay = closed.Rate
+		e.relayRates[r.name+s.Name] = relay
 	}
 	for _, l := range loads {
 		rate := l.part * closed.Rate
 		if l.relay {
-			rate = l.part * e.relayRates[r.relay+s.Name]
+			rate = l.part * relay
 		}
 		// Half a second, but enough messages for a p99 and no more than the figures need.
 		count := min(max(rate/2, 600), 200_000)
