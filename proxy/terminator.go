@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
@@ -74,7 +75,12 @@ func (t *terminator) ready(c *loop.Conn) loop.Handler {
 		result = traffic.HandshakeResumed
 	}
 	l.settings.counts.Handshake(c.Loop().Index(), result)
-	return t.service.Accept(c)
+	h := t.service.Accept(c)
+	if l.draining && h != nil {
+		c.StopTimer(drainTimer)
+		return drained{h}
+	}
+	return h
 }
 
 // serverLayer is the layer of a client's connection.
@@ -82,6 +88,7 @@ type serverLayer struct {
 	*tlslayer.Layer
 	settings *terminatorSettings
 	info     *exchange.TLSInfo // nil before the handshake has succeeded
+	draining bool              // the listener has begun to drain before that
 }
 
 // ClientTLS implements the interface that exchange.ClientTLS asks for.
@@ -96,7 +103,7 @@ func (h *handshaking) Opened(*loop.Conn)               {}
 func (h *handshaking) Data(_ *loop.Conn, p []byte) int { return len(p) }
 func (h *handshaking) Drained(*loop.Conn)              {}
 func (h *handshaking) HalfClosed(c *loop.Conn)         { c.Close() }
-func (h *handshaking) Timer(*loop.Conn, int)           {}
+func (h *handshaking) Timer(c *loop.Conn, _ int)       { c.Close() }
 
 // Closed counts a handshake that failed.
 func (h *handshaking) Closed(c *loop.Conn, err error) {
@@ -111,8 +118,36 @@ func (h *handshaking) Closed(c *loop.Conn, err error) {
 	}
 }
 
-// Shutdown ends the connection: it has no request.
-func (h *handshaking) Shutdown(c *loop.Conn) { c.Close() }
+// drainTimer bounds a handshake of a listener that drains.
+const drainTimer = 0
+
+// handshakeDrainTime is how long a client may take for its handshake, from when its listener begins to drain.
+const handshakeDrainTime = 5 * time.Second
+
+// Shutdown lets the handshake go on. Its client is about to send a request, and would not send it again if the connection were closed.
+func (h *handshaking) Shutdown(c *loop.Conn) {
+	l, ok := c.Layer().(*serverLayer)
+	if !ok {
+		c.Close()
+		return
+	}
+	l.draining = true
+	c.SetTimer(drainTimer, handshakeDrainTime)
+}
+
+// drained is the handler of a connection whose handshake has ended after its listener has begun to drain.
+type drained struct{ loop.Handler }
+
+// Opened puts the protocol's handler in place, and shuts it down.
+func (d drained) Opened(c *loop.Conn) {
+	c.SetHandler(d.Handler)
+	d.Handler.Opened(c)
+	if h, ok := d.Handler.(loop.Shutdowner); ok {
+		h.Shutdown(c)
+	} else {
+		c.Close()
+	}
+}
 
 // handshakeTexts are parts of errors of crypto/tls that have no type.
 var handshakeTexts = []struct {

@@ -15,11 +15,15 @@ const (
 // drainTime is how long a draining connection waits for a request that the client may already have sent.
 const drainTime = 20 * time.Millisecond
 
+// firstTime is drainTime of a connection that has had no request. Its client is about to send one, and would not send it again if the
+// connection were closed.
+const firstTime = time.Second
+
 // idle handles all connections of a loop that have no request.
 type idle struct {
 	loop.Base
-	loopState            *loopState
-	halfClosed, draining bool
+	loopState                   *loopState
+	fresh, halfClosed, draining bool
 }
 
 var _ loop.Shutdowner = (*idle)(nil)
@@ -65,10 +69,14 @@ func (h *idle) Timer(c *loop.Conn, _ int) {
 // Closed removes the connection from the loopState.
 func (h *idle) Closed(c *loop.Conn, _ error) { h.loopState.closed(c) }
 
-// Shutdown closes the connection after drainTime. A request that arrives before then is still served.
+// Shutdown closes the connection after drainTime, or firstTime. A request that arrives before then is still served.
 func (h *idle) Shutdown(c *loop.Conn) {
+	wait := drainTime
+	if h.fresh {
+		wait = firstTime
+	}
 	c.SetHandler(h.loopState.draining)
-	c.SetTimer(idleTimer, drainTime)
+	c.SetTimer(idleTimer, wait)
 }
 
 // setTimer sets a timer to expire after d. It does nothing if d is zero or negative, which means never.

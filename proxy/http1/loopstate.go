@@ -15,7 +15,8 @@ type loopState struct {
 	service *Service
 	index   int
 
-	idle       *idle   // handles connections that have no request
+	fresh      *idle   // handles connections that have had no request
+	idle       *idle   // handles connections between two requests
 	halfClosed *idle   // handles idle connections whose client has closed its side; requests already sent are still served
 	draining   *idle   // handles idle connections that are about to be closed
 	linger     *linger // handles connections whose last response is queued
@@ -37,6 +38,7 @@ type connInfo struct {
 
 func newLoopState(s *Service, index int) *loopState {
 	ls := &loopState{service: s, index: index, connInfos: map[*loop.Conn]connInfo{}}
+	ls.fresh = &idle{loopState: ls, fresh: true}
 	ls.idle = &idle{loopState: ls}
 	ls.halfClosed = &idle{loopState: ls, halfClosed: true}
 	ls.draining = &idle{loopState: ls, draining: true}

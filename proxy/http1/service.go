@@ -55,14 +55,14 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 	if s.current.Load().plan == nil {
 		return nil
 	}
-	return s.loops[c.Loop().Index()].idle
+	return s.loops[c.Loop().Index()].fresh
 }
 
 // IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in
 // use, or is none of s.
 func (s *Service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
 	unused, ok := h.(*idle)
-	if !ok || unused.loopState.service != s || unused != unused.loopState.idle || c.Queued() > 0 {
+	if !ok || unused.loopState.service != s || unused.halfClosed || unused.draining || c.Queued() > 0 {
 		return 0, false
 	}
 	until, _ = c.TimerDeadline(idleTimer)
