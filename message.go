@@ -51,7 +51,7 @@ type Message struct {
 	Tag     string   // topic; '/' separates levels
 	Type    Type     // format of Payload
 	Payload []byte   // valid until Handle returns, see above
-	Time    int64    // Unix time in nanoseconds at the source. Send replaces 0 with the current time; up to eight consecutive messages share one reading of the clock
+	Time    int64    // Unix time in nanoseconds at the source. Send replaces 0 with the current time; up to 32 consecutive messages share one reading of the clock
 	Source  SourceID // publisher of the message, 0 if the message comes from a stream; the node sets it, Send ignores it
 	To      SourceID // 0 addresses every observer of Tag; any other number addresses only that client
 

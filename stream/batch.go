@@ -16,12 +16,11 @@ import (
 // What was added is sent by Send, or by Add when 64 KiB have gathered. The messages of a Batch keep their order, and follow those that
 // Source.Send has sent before the Batch sends them.
 type Batch struct {
-	source  *Source
-	grant   *publishGrant // whose numbers the frames have
-	frames  *bufpool.Buf  // frames of messages that are not sent; nil if there are none
-	sent    int           // bytes of frames that are sent
-	now     int64         // last result of clock
-	nowUses int           // how many more calls of clock may return the same time
+	source   *Source
+	grant    *publishGrant // whose numbers the frames have
+	frames   *bufpool.Buf  // frames of messages that are not sent; nil if there are none
+	sent     int           // bytes of frames that are sent
+	timeless bool          // frames has messages without a time
 }
 
 // batchSize is the number of bytes of frames that a Batch gathers.
@@ -30,7 +29,7 @@ const batchSize = 64 << 10
 // Batch returns an empty Batch. It needs no Close.
 func (s *Source) Batch() *Batch { return &Batch{source: s} }
 
-// Add copies m and sends it later. It ignores m.Tag. If 64 KiB have gathered, Add sends them first, and blocks as Source.Send does. A
+// Add copies m and sends it later. It ignores m.Tag. A message without a Time gets that of the Send. If 64 KiB have gathered, Add sends them first, and blocks as Source.Send does. A
 // message with an error is not added. With Config.Spool, Add is Source.Send.
 func (b *Batch) Add(ctx context.Context, m ferry.Message) error {
 	s := b.source
@@ -60,21 +59,23 @@ func (b *Batch) Add(ctx context.Context, m ferry.Message) error {
 	if b.frames == nil {
 		b.frames = bufpool.Get(max(batchSize, size))
 	}
-	now := m.Time
-	if now == 0 {
-		now = b.clock()
-	}
-	b.frames.B = g.appendFrame(b.frames.B, &m, extended, now)
+	b.timeless = b.timeless || m.Time == 0
+	b.frames.B = g.appendFrame(b.frames.B, &m, extended, m.Time)
 	return nil
 }
 
-// clock returns the Unix time in nanoseconds. See FrameWriter.Now.
-func (b *Batch) clock() int64 {
-	if b.nowUses == 0 || b.frames == nil || len(b.frames.B) == 0 {
-		b.now, b.nowUses = time.Now().UnixNano(), 8
+// setTimes sets the time of the waiting frames that have none.
+func (b *Batch) setTimes() {
+	if !b.timeless {
+		return
 	}
-	b.nowUses--
-	return b.now
+	b.timeless = false
+	now := time.Now().UnixNano()
+	for rest := b.waiting(); len(rest) > 0; rest = rest[native.Size(rest):] {
+		if f := native.Frame(rest); f.Time() == 0 {
+			f.SetTime(now)
+		}
+	}
 }
 
 // renew gives the waiting frames the numbers of the current grant.
@@ -102,6 +103,7 @@ func (b *Batch) waiting() []byte {
 // error means that all will be sent. Call Client.Flush to wait until they have arrived.
 func (b *Batch) Send(ctx context.Context) error {
 	s := b.source
+	b.setTimes()
 	for len(b.waiting()) > 0 {
 		if s.grant.Load() != b.grant {
 			if err := b.renew(ctx); err != nil {

@@ -178,11 +178,11 @@ func (w *FrameWriter) closeTail() {
 }
 
 // Now returns the Unix time in nanoseconds, for a frame that is about to be appended. It is called under the lock.
-// Reading the clock costs as much as the rest of sending a small message. So up to eight frames of one write share a
+// Reading the clock costs as much as the rest of sending a small message. So up to 32 frames of one write share a
 // time.
 func (w *FrameWriter) Now() int64 {
 	if w.nowUses == 0 || w.queued == 0 {
-		w.now, w.nowUses = time.Now().UnixNano(), 8
+		w.now, w.nowUses = time.Now().UnixNano(), 32
 	}
 	w.nowUses--
 	return w.now

@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"example.com/ferry"
 )
@@ -121,6 +122,19 @@ func Split(buf []byte, maxFrame int) (Frame, error) {
 	return Frame(buf[:size:size]), nil
 }
 
+// PlainPub returns the length of the frame at the start of buf if it is a whole PUB without an extension. Otherwise it returns 0: call
+// Split. It does not check a maximum.
+func PlainPub(buf []byte) int {
+	if len(buf) < PubHeaderSize || Kind(buf[4]) != Pub || buf[7] != 0 {
+		return 0
+	}
+	size := binary.BigEndian.Uint32(buf)
+	if size < PubHeaderSize-4 || uint64(size) > uint64(len(buf)-4) {
+		return 0
+	}
+	return int(size) + 4
+}
+
 // Size returns the length in bytes of the frame at the start of buf. buf must have at least four bytes. The length is not
 // checked.
 func Size(buf []byte) int { return 4 + int(binary.BigEndian.Uint32(buf)) }
@@ -157,6 +171,9 @@ func (f Frame) Source() ferry.SourceID { return ferry.SourceID(binary.BigEndian.
 // Time returns the time of a PUB at its source, in nanoseconds of Unix time.
 func (f Frame) Time() int64 { return int64(binary.BigEndian.Uint64(f[16:])) }
 
+// SetTime replaces the time of a PUB.
+func (f Frame) SetTime(ns int64) { binary.BigEndian.PutUint64(f[16:], uint64(ns)) }
+
 // Payload returns the payload of a PUB, which is a part of f.
 func (f Frame) Payload() []byte {
 	if f[7] == longExtension {
@@ -190,26 +207,33 @@ type PubHeader struct {
 
 // AppendPub appends a PUB frame.
 func AppendPub(dst []byte, h PubHeader, payload []byte) []byte {
-	return append(appendPubHeader(dst, h, PubHeaderSize-4+len(payload)), payload...)
+	n, size := len(dst), PubHeaderSize+len(payload)
+	dst = slices.Grow(dst, size)[:n+size]
+	putPubHeader(dst[n:], h, size-4)
+	copy(dst[n+PubHeaderSize:], payload)
+	return dst
 }
 
 // AppendExtendedPub appends a PUB frame with an extension of at most MaxPubExtension bytes. It pads the extension.
 func AppendExtendedPub(dst []byte, h PubHeader, extension, payload []byte) []byte {
 	n := len(dst)
-	dst = append(appendPubHeader(dst, h, 0), extension...)
+	dst = append(appendPubHeader(dst, h), extension...)
 	dst = append(dst, "\x00\x00\x00"[:-len(extension)&3]...)
 	dst[n+7] = byte((len(extension) + 3) / 4)
 	return seal(append(dst, payload...), n)
 }
 
-func appendPubHeader(dst []byte, h PubHeader, length int) []byte {
+// appendPubHeader appends a header whose length follows.
+func appendPubHeader(dst []byte, h PubHeader) []byte {
 	n := len(dst)
 	dst = append(dst, make([]byte, PubHeaderSize)...)
-	b := dst[n : n+PubHeaderSize]
-	binary.BigEndian.PutUint32(b, uint32(length))
-	b[4], b[5], b[6], b[7] = byte(Pub), h.Flags, byte(h.Type), 0
-	binary.BigEndian.PutUint32(b[8:], h.Tag)
-	binary.BigEndian.PutUint32(b[12:], uint32(h.Source))
-	binary.BigEndian.PutUint64(b[16:], uint64(h.Time))
+	putPubHeader(dst[n:], h, 0)
 	return dst
+}
+
+func putPubHeader(b []byte, h PubHeader, length int) {
+	b = b[:PubHeaderSize]
+	binary.BigEndian.PutUint64(b, uint64(uint32(length))<<32|uint64(Pub)<<24|uint64(h.Flags)<<16|uint64(h.Type)<<8)
+	binary.BigEndian.PutUint64(b[8:], uint64(h.Tag)<<32|uint64(h.Source))
+	binary.BigEndian.PutUint64(b[16:], uint64(h.Time))
 }

@@ -55,7 +55,7 @@ func AppendStoredPub(dst []byte, h PubHeader, s Stored, extension, payload []byt
 	const numbers = 2*tlvHeader + 8 + 4
 	n := len(dst)
 	h.Tag = ByName
-	dst = appendPubHeader(dst, h, 0)
+	dst = appendPubHeader(dst, h)
 	long := tlvHeader+len(s.Tag)+numbers+len(extension) > MaxPubExtension
 	if long {
 		dst = append(dst, 0, 0, 0, 0)
