@@ -44,7 +44,7 @@ func handshake(c *Client, raw transport.Conn) (*conn, error) {
 	cn := &conn{
 		client: c, requests: map[uint32]*Source{}, tags: map[uint32]*Source{}, stored: map[uint32]bool{}, subs: map[uint32]*subscription{},
 	}
-	cn.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: cn.drain, OnClosing: cn.onClosing})
+	cn.peer = peer.New(raw, peer.Config{Remote: "node", Lend: true, OnDrain: cn.drain, OnClosing: cn.onClosing})
 	w, err := cn.peer.Connect(native.HelloFrame{Token: c.cfg.Token, Name: c.cfg.Name, Limits: peer.DefaultCallLimits})
 	if err != nil {
 		return nil, err

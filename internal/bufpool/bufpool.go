@@ -86,6 +86,9 @@ func Get(n int) *Buf {
 // Retain adds a reference to the buffer.
 func (b *Buf) Retain() { b.refs.Add(1) }
 
+// Shared reports whether there is another holder. If not, only the caller can make one.
+func (b *Buf) Shared() bool { return b.refs.Load() > 1 }
+
 // Release removes one reference. The holder must not use the buffer after the call. If an append has moved B to another array,
 // the buffer is left to the garbage collector: in the pool it would use more memory than its class says.
 func (b *Buf) Release() {

@@ -30,6 +30,10 @@ type Config struct {
 	// Gather is FrameWriter.Gather for all streams.
 	Gather bool
 
+	// Lend makes the reader pass small frames with the buffer that holds them, as it does with large ones. It is for a Receiver that
+	// keeps what it gets.
+	Lend bool
+
 	// MaxResponses bounds the bytes of responses that wait for a write. If they exceed it the connection is closed,
 	// because the peer sends requests and does not read the responses. Zero means 256 KiB.
 	MaxResponses int

@@ -16,7 +16,7 @@ type Receiver interface {
 	BatchEnds()
 
 	// Pubs handles the PUB frames at the start of batch and returns their length in bytes. The first frame is a PUB.
-	// shared is the buffer of a large frame, or nil. Both are valid only during the call.
+	// shared is the buffer of a large frame, or with Config.Lend of many small ones, or nil. Both are valid only during the call.
 	Pubs(batch []byte, shared *bufpool.Buf) (n int, err error)
 
 	// BeforePong is called before the response to the PING with this value. That response confirms all earlier frames of the
@@ -55,6 +55,7 @@ func Serve[R Receiver](c *Conn, table *Table[R], newReceiver func() R) error {
 
 // readStream handles the frames of one stream until it ends.
 func readStream[R Receiver](c *Conn, table *Table[R], r R, in *FrameReader, data bool) error {
+	in.lend = c.cfg.Lend
 	c.watch(in)
 	defer c.unwatch(in)
 	for {

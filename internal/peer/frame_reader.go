@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	minRead    = 4 << 10   // buffer size of an idle stream, in bytes
-	maxRead    = 256 << 10 // buffer size of a busy stream, in bytes
-	largeFrame = 16 << 10  // frames of at least this many bytes get a buffer of their own, which is shared and not copied
+	minRead    = 4 << 10  // buffer size of an idle stream, in bytes
+	maxRead    = 64 << 10 // buffer size of a busy stream, in bytes; so it stays in the cache of a core
+	largeFrame = 16 << 10 // frames of at least this many bytes get a buffer of their own, which is shared and not copied
 )
 
 // FrameReader cuts a byte stream into whole frames. One goroutine may use it. Progress may be called from other
@@ -19,6 +19,7 @@ const (
 type FrameReader struct {
 	stream   io.Reader
 	maxFrame int
+	lend     bool         // Next also returns the buffer of small frames
 	buf      *bufpool.Buf // buf.B[start:] holds bytes read from the stream and not yet returned
 	start    int
 	shared   *bufpool.Buf // buffer of the large frame that Next returned last
@@ -34,7 +35,8 @@ func NewFrameReader(stream io.Reader, maxFrame int) *FrameReader {
 
 // Next waits for at least one whole frame. It returns all whole frames that have arrived, one after the other. The
 // caller may change them. They are valid until the next call. A large frame is returned alone, with the shared buffer
-// that holds it. To keep the frame, retain that buffer. For small frames shared is nil. The error is the stream's error
+// that holds it. To keep the frame, retain that buffer. For small frames shared is nil, or, if Config.Lend is set and there are
+// many, the buffer that holds them. The error is the stream's error
 // or a *native.Error. If the stream ends within a frame, the error is io.ErrUnexpectedEOF.
 func (r *FrameReader) Next() (frames []byte, shared *bufpool.Buf, err error) {
 	if r.shared != nil {
@@ -66,6 +68,10 @@ func (r *FrameReader) Next() (frames []byte, shared *bufpool.Buf, err error) {
 // before the first large one, or one large frame.
 func (r *FrameReader) wholeFrames(b []byte) (n int) {
 	for r.err == nil {
+		if size := native.PlainPub(b[n:]); size > 0 && size <= r.maxFrame && size < largeFrame { // nearly all frames
+			n += size
+			continue
+		}
 		f, err := native.Split(b[n:], r.maxFrame)
 		if err != nil {
 			r.err = err
@@ -91,6 +97,9 @@ func (r *FrameReader) consume(n int) {
 func (r *FrameReader) returnLarge(b []byte) ([]byte, *bufpool.Buf, error) {
 	r.consume(len(b))
 	if native.Size(b) < len(b) { // b holds several small frames, which together are as long as a large frame
+		if r.lend {
+			return b[:len(b):len(b)], r.buf, nil
+		}
 		return b[:len(b):len(b)], nil, nil
 	}
 	r.shared = bufpool.Get(len(b))
@@ -102,6 +111,10 @@ func (r *FrameReader) returnLarge(b []byte) ([]byte, *bufpool.Buf, error) {
 func (r *FrameReader) readLarge(size int) ([]byte, *bufpool.Buf, error) {
 	shared := bufpool.Get(size)
 	shared.B = append(shared.B, r.buf.B[r.start:]...)
+	if r.buf.Shared() {
+		r.buf.Release()
+		r.buf = bufpool.Get(minRead)
+	}
 	r.buf.B, r.start = r.buf.B[:0], 0
 	have := len(shared.B)
 	shared.B = shared.B[:size]
@@ -129,6 +142,12 @@ func (r *FrameReader) readLarge(size int) ([]byte, *bufpool.Buf, error) {
 
 // fill reads once and appends to the bytes in the buffer. If the buffer is full, it makes room first.
 func (r *FrameReader) fill() {
+	if r.buf.Shared() { // the frames in it were kept
+		fresh := bufpool.Get(cap(r.buf.B))
+		fresh.B = append(fresh.B, r.buf.B[r.start:]...)
+		r.buf.Release()
+		r.buf, r.start = fresh, 0
+	}
 	b := r.buf.B
 	if r.start == len(b) {
 		b, r.start = b[:0], 0

@@ -343,3 +343,62 @@ func TestFlush(t *testing.T) {
 		}
 	}
 }
+
+// TestLendsBuffers: with lend, many small frames come with the buffer that holds them. Kept frames stay as they are while the reader goes on.
+func TestLendsBuffers(t *testing.T) {
+	var wire []byte
+	for i := range 20_000 {
+		wire = native.AppendPub(wire, native.PubHeader{Tag: uint32(i)}, make([]byte, i%100))
+	}
+	wire = native.AppendPub(wire, native.PubHeader{Tag: 20_000}, make([]byte, 2*largeFrame))
+	r := NewFrameReader(bytes.NewReader(wire), 1<<20)
+	r.lend = true
+	defer r.Close()
+	var q Queue
+	lent := 0
+	for {
+		frames, shared, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shared != nil {
+			lent++
+		}
+		q.Push(frames, shared)
+	}
+	if lent < 10 {
+		t.Errorf("%d buffers were lent, want at least 10", lent)
+	}
+	var got []byte
+	q.Clear(func(frames []byte) { got = append(got, frames...) })
+	if !bytes.Equal(got, wire) {
+		t.Error("the kept frames differ from what was read")
+	}
+}
+
+// TestPiecesCount: a Queue knows the number of frames of a piece if each Push has said it and nothing was cut off.
+func TestPiecesCount(t *testing.T) {
+	f := native.AppendPub(nil, native.PubHeader{}, []byte("x"))
+	two := append(bytes.Clone(f), f...)
+	var q Queue
+	check := func(what string, want int) {
+		t.Helper()
+		if got := q.Front().Count; got != want {
+			t.Errorf("%s: got %d, want %d", what, got, want)
+		}
+	}
+	q.PushCounted(two, 2, nil)
+	q.PushCounted(f, 1, nil)
+	check("three frames", 3)
+	q.Cut(len(f))
+	check("after a cut", 0)
+	q.PushCounted(f, 1, nil)
+	check("after a cut and a push", 0)
+	q.Clear(func([]byte) {})
+	q.Push(f, nil)
+	q.PushCounted(f, 1, nil)
+	check("one of two is not counted", 0)
+}

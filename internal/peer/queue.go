@@ -19,6 +19,7 @@ type Queue struct {
 type Piece struct {
 	Frames []byte
 	Buf    *bufpool.Buf
+	Count  int // number of frames; 0 if it is not known
 }
 
 // fillsHalf reports whether frames fill at least half of buf. Then retaining buf costs at most twice their length.
@@ -37,11 +38,14 @@ func (q *Queue) Count() (n int) {
 
 // Push adds frames. If the frames fill at least half of the buffer shared, Push retains that buffer. Otherwise, and if
 // shared is nil, Push copies the frames.
-func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
+func (q *Queue) Push(frames []byte, shared *bufpool.Buf) { q.PushCounted(frames, 0, shared) }
+
+// PushCounted is Push for count frames; 0 means that their number is not known.
+func (q *Queue) PushCounted(frames []byte, count int, shared *bufpool.Buf) {
 	q.bytes += len(frames)
 	if shared != nil && fillsHalf(shared, frames) {
 		shared.Retain()
-		q.pieces.Push(Piece{frames, shared})
+		q.pieces.Push(Piece{frames, shared, count})
 		return
 	}
 	if q.tail == nil || len(q.tail.B)+len(frames) > cap(q.tail.B) {
@@ -52,12 +56,15 @@ func (q *Queue) Push(frames []byte, shared *bufpool.Buf) {
 	if q.inTail > 0 {
 		if last := q.pieces.Back(); last.Buf == q.tail {
 			last.Frames = q.tail.B[n-len(last.Frames):]
+			if last.Count += count; count == 0 || last.Count == count {
+				last.Count = 0
+			}
 			return
 		}
 		q.tail.Retain()
 	}
 	q.inTail++
-	q.pieces.Push(Piece{q.tail.B[n:], q.tail})
+	q.pieces.Push(Piece{q.tail.B[n:], q.tail, count})
 }
 
 // Front returns the oldest frames that are contiguous. The queue must not be empty.
@@ -69,6 +76,7 @@ func (q *Queue) Cut(n int) {
 	p.Frames = p.Frames[n:]
 	q.bytes -= n
 	if len(p.Frames) > 0 {
+		p.Count = 0
 		return
 	}
 	if p.Buf == q.tail {
