@@ -38,11 +38,15 @@ func (q *deliveryQueue) push(frames []byte, n int, shared *bufpool.Buf) (dropped
 		shared = nil
 	}
 	if q.frames.Bytes() == 0 && q.credit > 0 && q.stream.Room() > 0 {
-		if len(frames) <= q.credit {
-			frames = frames[q.send(frames, n, shared):]
+		now, count := len(frames), n
+		if now > q.credit {
+			now = q.affordable(frames, now)
+			count = peer.Count(frames[:now])
+		}
+		if taken := q.send(frames[:now], count, shared); taken == now {
+			frames, n = frames[taken:], n-count
 		} else {
-			now := q.affordable(frames, len(frames))
-			frames = frames[q.send(frames[:now], peer.Count(frames[:now]), shared):]
+			frames, n = frames[taken:], 0 // a client in the process has taken some
 		}
 		if len(frames) == 0 {
 			return 0, false
@@ -51,12 +55,13 @@ func (q *deliveryQueue) push(frames []byte, n int, shared *bufpool.Buf) (dropped
 	if q.sub.policy == native.DropNewest {
 		fitting := q.fitting(frames)
 		dropped = peer.Count(frames[fitting:])
+		n = max(n-dropped, 0)
 		if frames = frames[:fitting]; fitting == 0 {
 			q.dropped += uint64(dropped)
 			return dropped, false
 		}
 	}
-	q.frames.Push(frames, shared)
+	q.frames.PushCounted(frames, n, shared)
 	for q.sub.policy == native.DropOldest && q.frames.Bytes() > q.sub.queueBound {
 		q.cut(native.Size(q.frames.Front().Frames))
 		dropped++
@@ -124,12 +129,19 @@ func (q *deliveryQueue) send(frames []byte, n int, shared *bufpool.Buf) (taken i
 	return len(frames)
 }
 
-// flush moves up to limit bytes from the queue to the next write, as far as credit allows.
+// flush moves up to limit bytes from the queue to the next write, as far as credit allows. Behind the first piece it moves whole ones
+// only, whose number of frames is known.
 func (q *deliveryQueue) flush(limit int) {
-	for limit > 0 && q.credit > 0 && q.frames.Bytes() > 0 {
+	for first := true; limit > 0 && q.credit > 0 && q.frames.Bytes() > 0; first = false {
 		p := q.frames.Front()
-		n := q.affordable(p.Frames, limit)
-		taken := q.send(p.Frames[:n:n], peer.Count(p.Frames[:n]), p.Buf)
+		if !first && len(p.Frames) > limit {
+			return
+		}
+		n, count := q.affordable(p.Frames, limit), p.Count
+		if n < len(p.Frames) || count == 0 {
+			count = peer.Count(p.Frames[:n])
+		}
+		taken := q.send(p.Frames[:n:n], count, p.Buf)
 		limit -= n
 		q.cut(taken)
 		if taken < n {

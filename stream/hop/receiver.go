@@ -171,6 +171,15 @@ func (r *receiver) validate(f native.Frame) error {
 // validatePayload checks a payload of a tag as the listener is configured. It returns FlagValid if that was in full.
 func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (flags byte, err error) {
 	how := r.session.listener.validation()
+	if how == ValidateFull {
+		if v := r.validatorOf(t); v != nil {
+			r.validated++
+			if err := v.Validate(payload, tag); err != nil {
+				return 0, err
+			}
+			return native.FlagValid, nil
+		}
+	}
 	ft := r.session.broker.formats[t]
 	if ft == nil || how == ValidateOff {
 		return 0, nil
@@ -179,10 +188,7 @@ func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (fl
 	if how == ValidateBounds {
 		return 0, ft.Validate(payload, format.Options{BoundsOnly: true})
 	}
-	if err := r.validateFully(t, ft, tag, payload); err != nil {
-		return 0, err
-	}
-	return native.FlagValid, nil
+	return native.FlagValid, ft.Validate(payload, format.Options{})
 }
 
 // dropInvalid drops a frame with an invalid payload.

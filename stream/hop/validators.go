@@ -21,20 +21,26 @@ func (p *validatorPool) get() *validators {
 	return new(validators)
 }
 
-// validateFully validates a payload of type t on a tag in full. ft is the format of t.
-func (r *receiver) validateFully(t ferry.Type, ft format.Format, tag uint32, payload []byte) error {
-	if t > ferry.LastType {
-		return ft.Validate(payload, format.Options{})
+// validatorOf returns the validator for payloads of type t, or nil if no format reads them or their type is private.
+func (r *receiver) validatorOf(t ferry.Type) *format.Validator {
+	if r.validators != nil && t <= ferry.LastType && r.validators[t] != nil {
+		return r.validators[t]
+	}
+	return r.newValidator(t)
+}
+
+func (r *receiver) newValidator(t ferry.Type) *format.Validator {
+	ft := r.session.broker.formats[t]
+	if ft == nil || t > ferry.LastType {
+		return nil
 	}
 	if r.validators == nil {
 		r.validators = r.session.broker.validators.get()
 	}
-	v := r.validators[t]
-	if v == nil {
-		v = format.NewValidator(ft, format.Options{})
-		r.validators[t] = v
+	if r.validators[t] == nil {
+		r.validators[t] = format.NewValidator(ft, format.Options{})
 	}
-	return v.Validate(payload, tag)
+	return r.validators[t]
 }
 
 // returnValidators ends the use of validators by a batch.
