@@ -63,6 +63,9 @@ func (c *Conn) is(s state) bool { return c.state&s != 0 }
 // Loop returns the loop that drives c. Connections that exchange data belong on one loop.
 func (c *Conn) Loop() *Loop { return c.loop }
 
+// ID returns a number that no other connection of the loop has, nor had among the last 2^32.
+func (c *Conn) ID() uint64 { return uint64(c.gen)<<32 | uint64(uint32(c.id)) }
+
 // SetHandler replaces the handler, for example after an upgrade. The new handler also gets the unread bytes.
 func (c *Conn) SetHandler(h Handler) { c.handler = h }
 

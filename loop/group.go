@@ -93,6 +93,14 @@ func (g *Group) Turn(ctx context.Context) error {
 	return nil
 }
 
+// Each calls f on every loop, one after the other, and waits for it. For a loop that has ended, it calls f directly. Code on a loop must not
+// call it.
+func (g *Group) Each(f func(l *Loop)) {
+	for _, l := range g.loops {
+		l.do(func() { f(l) })
+	}
+}
+
 // do runs f on the loop and waits until f returns. If the loop has ended, do calls f directly.
 func (l *Loop) do(f func()) {
 	ran := make(chan struct{})

@@ -63,6 +63,11 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	if secured != nil {
 		c.TLS = secured.Config()
 	}
+	c.Configuration = func() ([]byte, error) { return n.config().ResolvedJSON() }
+	if n.output != nil {
+		c.LogLevels = n.output
+	}
+	c.Connections = connections{n.hop, n.schemeOf, shown}
 	if n.hop != nil {
 		c.Snapshot, c.Services, c.Tap, c.Functions = n.hop.Snapshot, n.hop.Services, n.tap, n.functions
 		c.Links, c.Bridges = n.links.Stats, n.bridges.Stats
@@ -78,7 +83,7 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 		c.Streams = n.streams
 	}
 	if shown != nil {
-		c.Proxy, c.Overload = shown.Snapshot, shown.Overload
+		c.Proxy, c.Overload, c.Endpoints = shown.Snapshot, shown.Overload, shown
 	}
 	return c, nil
 }

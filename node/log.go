@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/node/config"
 )
@@ -14,6 +16,11 @@ type logOutput struct {
 	level slog.LevelVar
 	json  atomic.Bool
 	write io.Writer
+
+	mu         sync.Mutex // guards the fields below and changes of level
+	configured config.Level
+	revert     *time.Timer // sets level to configured; nil if none will
+	until      time.Time   // when revert does that
 }
 
 // newLog returns the log that c describes; its level and format were checked.
@@ -25,9 +32,11 @@ func newLog(c config.Log, w io.Writer) *logOutput {
 
 // set applies the level and format of c.
 func (l *logOutput) set(c config.Log) {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.Level))
-	l.level.Set(level)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopRevert()
+	l.configured = c.Level
+	l.level.Set(slogLevel(c.Level))
 	l.json.Store(c.Format == config.LogJSON)
 }
 

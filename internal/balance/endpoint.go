@@ -15,8 +15,11 @@ type Endpoint struct {
 	retired atomic.Bool
 
 	// Changed only with Set.mu held.
-	weight       atomic.Uint64
+	weight       atomic.Uint64 // given, or else configured
+	configured   atomic.Uint64 // weight of the last SetShare
+	given        bool          // the weight is that of SetWeight
 	priority     atomic.Int64
+	drained      atomic.Bool  // it gets no requests until that is undone
 	down         atomic.Bool  // active health checks have failed
 	ejectedUntil atomic.Int64 // end of the ejection in ns; 0 if not ejected
 
@@ -56,7 +59,7 @@ func (e *Endpoint) Init(s *Set, value any, weight, priority int, before *Endpoin
 	}
 }
 
-// SetShare changes the weight and the priority of e. It is followed by Replace.
+// SetShare changes the weight and the priority of e. A weight of SetWeight stays. It is followed by Replace.
 func (e *Endpoint) SetShare(weight, priority int) {
 	e.set.mu.Lock()
 	defer e.set.mu.Unlock()
@@ -64,8 +67,33 @@ func (e *Endpoint) SetShare(weight, priority int) {
 }
 
 func (e *Endpoint) setShare(weight, priority int) {
-	e.weight.Store(uint64(min(max(weight, 1), maxWeight)))
+	e.configured.Store(uint64(min(max(weight, 1), maxWeight)))
+	if !e.given {
+		e.weight.Store(e.configured.Load())
+	}
 	e.priority.Store(int64(priority))
+}
+
+// SetWeight gives e another weight than that of SetShare, until SetWeight is called with 0. The endpoint that replaces e does not have it.
+func (e *Endpoint) SetWeight(weight int) {
+	e.set.mu.Lock()
+	defer e.set.mu.Unlock()
+	e.given = weight > 0
+	if e.given {
+		e.weight.Store(uint64(min(weight, maxWeight)))
+	} else {
+		e.weight.Store(e.configured.Load())
+	}
+	e.set.rebuild(e.set.members.Load().all)
+}
+
+// SetDrained decides whether e gets requests. Requests that have begun go on. Pick does not return a drained endpoint, even if there is no
+// other. The endpoint that replaces e is not drained.
+func (e *Endpoint) SetDrained(drained bool) {
+	e.set.mu.Lock()
+	defer e.set.mu.Unlock()
+	e.drained.Store(drained)
+	e.set.rebuild(e.set.members.Load().all)
 }
 
 // Weight returns the weight of e.

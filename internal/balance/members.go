@@ -29,7 +29,7 @@ const manyPositions = 1 << 30
 
 // newMembers sets up to the endpoints that are healthy and not ejected, of the lowest priority number that has any. If all
 // healthy endpoints are ejected, up has those of the lowest priority number, because a response that may fail is better than
-// none. An endpoint whose active health checks have failed is never in up.
+// none. An endpoint that is drained, or whose active health checks have failed, is never in up.
 func newMembers(all []*Endpoint) *members {
 	m := &members{all: all, firstReadmit: math.MaxInt64}
 	var healthy, admitted []*Endpoint
@@ -38,7 +38,7 @@ func newMembers(all []*Endpoint) *members {
 		if out != 0 {
 			m.firstReadmit = min(m.firstReadmit, out)
 		}
-		if e.down.Load() {
+		if e.down.Load() || e.drained.Load() {
 			continue
 		}
 		healthy = append(healthy, e)

@@ -16,8 +16,8 @@ type chooser func(s *Set, m *members, random uint64, now time.Duration, avoid *E
 // 64 random bits, and now is the caller's clock. avoid is an endpoint that has just failed: Pick returns it only if
 // there is no other. The errors are ErrNoEndpoint and ErrOverload.
 //
-// Pick skips endpoints that are down or ejected, and then those of another than the lowest priority number that is left. If all
-// healthy endpoints are ejected, Pick uses them anyway. If all endpoints are down, the error is ErrNoEndpoint.
+// Pick skips endpoints that are drained, down or ejected, and then those of another than the lowest priority number that is left. If
+// all healthy endpoints are ejected, Pick uses them anyway. If all endpoints are drained or down, the error is ErrNoEndpoint.
 func (s *Set) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endpoint, error) {
 	m := s.members.Load()
 	if now >= m.firstReadmit {

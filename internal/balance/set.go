@@ -8,12 +8,12 @@ import (
 
 // The errors of Pick.
 var (
-	ErrNoEndpoint = errors.New("balance: no endpoint is up")
+	ErrNoEndpoint = errors.New("balance: no endpoint is up: all are drained, or their health checks have failed")
 	ErrOverload   = errors.New("balance: too many requests in flight: limits.requests")
 )
 
 // Set is a set of equivalent endpoints. All methods may
-// be called at the same time. Only Replace, Close, SetDown, SetShare and Inherit may wait, for each other.
+// be called at the same time. Only Replace, Close, Inherit and the methods whose names begin with Set may wait, for each other.
 type Set struct {
 	cfg     Config // configuration with defaults filled in
 	choose  chooser
@@ -52,6 +52,9 @@ func New(c *Config, before *Set) *Set {
 	s.rebuild(nil)
 	return s
 }
+
+// Available returns how many endpoints Pick chooses from.
+func (s *Set) Available() int { return len(s.members.Load().up) }
 
 // All returns the endpoints of s. The caller must not change the list.
 func (s *Set) All() []*Endpoint { return s.members.Load().all }

@@ -14,15 +14,17 @@ type Stats struct {
 
 // EndpointStats is a snapshot of an endpoint's counters.
 type EndpointStats struct {
-	Weight    int
-	Healthy   bool            // result of the active health checks; true if there are none
-	Ejected   time.Duration   // end of the ejection on the caller's clock; 0 if not ejected
-	Active    int64           // number of requests in flight
-	Conns     int64           // number of connections, including those that are being opened
-	Outcomes  [Outcomes]int64 // number of requests by Outcome
-	Ejections int64           // number of ejections so far
-	Downs     int64           // number of changes from up to down
-	Latency   time.Duration   // moving average of the latency; 0 before the first request
+	Weight     int
+	Configured int // the weight without SetWeight
+	Drained    bool
+	Healthy    bool            // result of the active health checks; true if there are none
+	Ejected    time.Duration   // end of the ejection on the caller's clock; 0 if not ejected
+	Active     int64           // number of requests in flight
+	Conns      int64           // number of connections, including those that are being opened
+	Outcomes   [Outcomes]int64 // number of requests by Outcome
+	Ejections  int64           // number of ejections so far
+	Downs      int64           // number of changes from up to down
+	Latency    time.Duration   // moving average of the latency; 0 before the first request
 }
 
 // Stats copies the counters. Requests continue during the copy, so two counters may differ by a request.
@@ -40,13 +42,15 @@ func (s *Set) Stats() Stats {
 // clock.
 func (e *Endpoint) Stats(now time.Duration) EndpointStats {
 	s := EndpointStats{
-		Weight:    int(e.weight.Load()),
-		Healthy:   !e.down.Load(),
-		Active:    e.load.active(),
-		Conns:     e.conns.Load(),
-		Ejections: e.ejections.Load(),
-		Downs:     e.timesDown.Load(),
-		Latency:   e.latency.lastAverage(),
+		Weight:     int(e.weight.Load()),
+		Configured: int(e.configured.Load()),
+		Drained:    e.drained.Load(),
+		Healthy:    !e.down.Load(),
+		Active:     e.load.active(),
+		Conns:      e.conns.Load(),
+		Ejections:  e.ejections.Load(),
+		Downs:      e.timesDown.Load(),
+		Latency:    e.latency.lastAverage(),
 	}
 	if out := time.Duration(e.ejectedUntil.Load()); out > now {
 		s.Ejected = out

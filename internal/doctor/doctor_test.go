@@ -134,7 +134,7 @@ func TestChecks(t *testing.T) {
 			}
 		}
 	}
-	const proxied = "proxy:\n  listeners: [{address: '127.0.0.1:8080', protocol: http1, cluster: a}]\n  clusters: [{name: a, endpoints: [{address: 'a.example:80'}]}]\n"
+	const proxied = "admin: {address: 'off'}\nproxy:\n  listeners: [{address: '127.0.0.1:8080', protocol: http1, cluster: a}]\n  clusters: [{name: a, endpoints: [{address: 'a.example:80'}]}]\n"
 	for _, row := range []struct {
 		name, text string
 		machine    func(*testing.T, *Machine)
@@ -144,13 +144,14 @@ func TestChecks(t *testing.T) {
 		{name: "nothing"},
 		{name: "nothing, stored", text: stored},
 		{name: "nothing, proxy", text: proxied},
+		{name: "open admin server", text: strings.Replace(proxied, "'off'", "'127.0.0.1:1'", 1), want: "warning configuration: needs no token"},
 		{name: "old kernel", machine: file("/proc/sys/kernel/osrelease", "4.14.0"), want: "warning kernel: lacks segmentation of UDP"},
 		{name: "very old kernel", text: "listeners: [{address: 'tcp://127.0.0.1:1'}]\n", machine: file("/proc/sys/kernel/osrelease", "4.4.0"), want: "fault kernel: lacks epoll"},
 		{name: "clock before the build", machine: func(_ *testing.T, m *Machine) { m.Built = today.AddDate(1, 0, 0) }, want: "fault clock: the clock says 2026-06-01"},
 		{name: "clock long after the build", machine: func(_ *testing.T, m *Machine) { m.Built = today.AddDate(-20, 0, 0) }, want: "warning clock: 10 years"},
 		{name: "clock not synchronized", machine: func(_ *testing.T, m *Machine) { m.Clock = func() (bool, error) { return false, nil } }, want: "warning clock: not synchronized"},
 		{name: "half a CPU", machine: file("/sys/fs/cgroup/system.slice/cpu.max", "50000 100000"), want: "warning cpu: 0.50 CPUs"},
-		{name: "more loops than CPUs", text: "proxy: {loops: 8, listeners: [{address: '127.0.0.1:1', protocol: http1, cluster: a}], clusters: [{name: a, endpoints: [{address: '127.0.0.1:2'}]}]}\n", machine: file("/sys/fs/cgroup/cpu.max", "200000 100000"), want: "warning cpu: 8 event loops"},
+		{name: "more loops than CPUs", text: "admin: {address: 'off'}\nproxy: {loops: 8, listeners: [{address: '127.0.0.1:1', protocol: http1, cluster: a}], clusters: [{name: a, endpoints: [{address: '127.0.0.1:2'}]}]}\n", machine: file("/sys/fs/cgroup/cpu.max", "200000 100000"), want: "warning cpu: 8 event loops"},
 		{name: "no GOMEMLIMIT", machine: file("/sys/fs/cgroup/memory.max", "8589934592"), want: "warning memory: GOMEMLIMIT is not set"},
 		{name: "GOMEMLIMIT above the group's limit", machine: func(t *testing.T, m *Machine) {
 			m.write(t, "/sys/fs/cgroup/memory.max", "8589934592")

@@ -23,7 +23,7 @@ func fileSystem(path string) (FileSystem, error) {
 	}
 	block := uint64(max(s.Bsize, 0))
 	return FileSystem{
-		Kind:     fileSystems[int64(s.Type)&0xffffffff],
+		Kind:     fileSystems[int64(s.Type)&0xffffffff], //nolint:unconvert // another type on other architectures
 		ReadOnly: s.Flags&unix.ST_RDONLY != 0,
 		Size:     s.Blocks * block, Free: s.Bavail * block,
 		Files: s.Files, NoFiles: s.Files > 0 && s.Ffree < s.Files/100,

@@ -6,6 +6,9 @@
 //	/api/stream       messages of a tag filter as server-sent events
 //	/api/functions    the node's own functions; POST to NAME/start or NAME/stop
 //	/api/proxy        the proxy's listeners, routes and clusters, as JSON
+//	/api/connections  the clients; POST to ID/close
+//	/api/log-level    the level of the node's log; POST changes it
+//	/api/config       the running configuration, without secrets
 //	/                 the dashboard, which draws these
 //
 // With Config.Token it serves requests that carry the token, and probes. Without, it is for loopback only. It serves requests for

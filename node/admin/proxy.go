@@ -72,6 +72,8 @@ type ProxyCluster struct {
 type ProxyEndpoint struct {
 	Address     string           `json:"address"`
 	Weight      int              `json:"weight"`
+	Configured  int              `json:"configured_weight"`     // without ferry admin endpoint weight
+	Drained     bool             `json:"drained"`               // by ferry admin endpoint drain
 	Healthy     bool             `json:"healthy"`               // as health checks say; true if there are none
 	EjectedFor  float64          `json:"ejected_for,omitempty"` // seconds left; left out if it is in use
 	Active      int64            `json:"active"`
@@ -156,23 +158,27 @@ func clusterOf(c upstream.Stats, now time.Duration) ProxyCluster {
 		Endpoints: []ProxyEndpoint{},
 	}
 	for _, e := range c.Endpoints {
-		one := ProxyEndpoint{
-			Address: e.Address, Weight: e.Weight, Healthy: e.Healthy, Active: e.Active, Connections: e.Conns,
-			Requests: map[string]int64{}, Ejections: e.Ejections, Downs: e.Downs,
-		}
-		if e.Ejected > now {
-			one.EjectedFor = millis(e.Ejected - now)
-		}
-		for i, n := range e.Outcomes {
-			o := upstream.Outcome(i)
-			one.Requests[o.String()] = n
-			if o != upstream.Success && o != upstream.Canceled {
-				one.Failed += n
-			}
-		}
-		all.Endpoints = append(all.Endpoints, one)
+		all.Endpoints = append(all.Endpoints, endpointOf(e, now))
 	}
 	return all
+}
+
+func endpointOf(e upstream.EndpointStats, now time.Duration) ProxyEndpoint {
+	one := ProxyEndpoint{
+		Address: e.Address, Weight: e.Weight, Configured: e.Configured, Drained: e.Drained, Healthy: e.Healthy, Active: e.Active, Connections: e.Conns,
+		Requests: map[string]int64{}, Ejections: e.Ejections, Downs: e.Downs,
+	}
+	if e.Ejected > now {
+		one.EjectedFor = millis(e.Ejected - now)
+	}
+	for i, n := range e.Outcomes {
+		o := upstream.Outcome(i)
+		one.Requests[o.String()] = n
+		if o != upstream.Success && o != upstream.Canceled {
+			one.Failed += n
+		}
+	}
+	return one
 }
 
 // millis is d in seconds, to the next millisecond.

@@ -26,9 +26,9 @@ func TestProxyState(t *testing.T) {
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)
 	metrics.Route("admin", "all")
-	up := upstream.EndpointStats{Address: "127.0.0.1:1", Weight: 2, Healthy: true, Active: 2, Conns: 3, Ejected: time.Minute}
+	up := upstream.EndpointStats{Address: "127.0.0.1:1", Weight: 2, Configured: 3, Drained: true, Healthy: true, Active: 2, Conns: 3, Ejected: time.Minute}
 	up.Outcomes = [upstream.Outcomes]int64{1000, 1, 20, 300, 4000, 50000}
-	down := upstream.EndpointStats{Address: "127.0.0.1:2", Weight: 1, Ejected: time.Minute + 1500*time.Microsecond, Ejections: 4, Downs: 5}
+	down := upstream.EndpointStats{Address: "127.0.0.1:2", Weight: 1, Configured: 1, Ejected: time.Minute + 1500*time.Microsecond, Ejections: 4, Downs: 5}
 	snapshot := proxy.Snapshot{
 		Now: time.Minute,
 		Bound: []proxy.Bound{
@@ -67,10 +67,10 @@ func TestProxyState(t *testing.T) {
   "clusters": [
     {"name": "web", "active": 7, "waiting": 8, "refused": {"connections": 10, "requests": 9, "waiting": 11}, "lookups_failed": 12, "checks_failed": 13,
      "endpoints": [
-       {"address": "127.0.0.1:1", "weight": 2, "healthy": true, "active": 2, "connections": 3,
+       {"address": "127.0.0.1:1", "weight": 2, "configured_weight": 3, "drained": true, "healthy": true, "active": 2, "connections": 3,
         "requests": {"canceled": 50000, "connect_failure": 20, "failure": 1, "local_failure": 0, "reset": 300, "success": 1000, "timeout": 4000},
         "failed": 4321, "ejections": 0, "downs": 0},
-       {"address": "127.0.0.1:2", "weight": 1, "healthy": false, "ejected_for": 0.002, "active": 0, "connections": 0,
+       {"address": "127.0.0.1:2", "weight": 1, "configured_weight": 1, "drained": false, "healthy": false, "ejected_for": 0.002, "active": 0, "connections": 0,
         "requests": {"canceled": 0, "connect_failure": 0, "failure": 0, "local_failure": 0, "reset": 0, "success": 0, "timeout": 0},
         "failed": 0, "ejections": 4, "downs": 5}
      ]}

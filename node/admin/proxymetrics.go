@@ -39,6 +39,8 @@ var (
 	upstreamConnectionsDesc = desc("ferry_upstream_connections", "Connections to an endpoint, including those being opened.", "cluster", "endpoint")
 	upstreamHealthyDesc     = desc("ferry_upstream_healthy", "0 while health checks find an endpoint down, else 1.", "cluster", "endpoint")
 	upstreamEjectedDesc     = desc("ferry_upstream_ejected", "1 while an endpoint is ejected, as its requests failed.", "cluster", "endpoint")
+	upstreamDrainedDesc     = desc("ferry_upstream_drained", "1 while an operator has drained an endpoint, else 0.", "cluster", "endpoint")
+	upstreamWeightDesc      = desc("ferry_upstream_weight", "Weight of an endpoint, by the configuration or an operator.", "cluster", "endpoint")
 	upstreamEjectionsDesc   = desc("ferry_upstream_ejections_total", "Ejections of an endpoint.", "cluster", "endpoint")
 	upstreamDownsDesc       = desc("ferry_upstream_downs_total", "Times that health checks found an endpoint down that was up.", "cluster", "endpoint")
 	upstreamHandshakesDesc  = desc("ferry_upstream_tls_handshakes_total", "TLS handshakes with endpoints, by whether they resumed a session.", "cluster", "resumed")
@@ -139,6 +141,8 @@ func collectCluster(ch chan<- prometheus.Metric, c upstream.Stats) {
 		ch <- gauge(upstreamConnectionsDesc, int(e.Conns), c.Name, e.Address)
 		ch <- gauge(upstreamHealthyDesc, boolToInt(e.Healthy), c.Name, e.Address)
 		ch <- gauge(upstreamEjectedDesc, boolToInt(e.Ejected > 0), c.Name, e.Address)
+		ch <- gauge(upstreamDrainedDesc, boolToInt(e.Drained), c.Name, e.Address)
+		ch <- gauge(upstreamWeightDesc, e.Weight, c.Name, e.Address)
 		ch <- counter(upstreamEjectionsDesc, uint64(e.Ejections), c.Name, e.Address)
 		ch <- counter(upstreamDownsDesc, uint64(e.Downs), c.Name, e.Address)
 	}

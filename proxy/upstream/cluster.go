@@ -129,8 +129,8 @@ func (c *Cluster) Close() {
 // 64 random bits, and now is the loop's clock. avoid is an endpoint that has just failed: Pick returns it only if
 // there is no other. The errors are ErrNoEndpoint and ErrOverload.
 //
-// Pick skips endpoints that are down or ejected, and then those of another than the lowest priority number that is left. If all
-// healthy endpoints are ejected, Pick uses them anyway. If all endpoints are down, the error is ErrNoEndpoint.
+// Pick skips endpoints that are drained, down or ejected, and then those of another than the lowest priority number that is left. If
+// all healthy endpoints are ejected, Pick uses them anyway. If all endpoints are drained or down, the error is ErrNoEndpoint.
 func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endpoint, error) {
 	e, err := c.set.Pick(random, now, avoid.balance())
 	if err != nil {

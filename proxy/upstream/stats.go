@@ -24,16 +24,18 @@ type Stats struct {
 
 // EndpointStats is a snapshot of an endpoint's counters.
 type EndpointStats struct {
-	Address   string
-	Weight    int
-	Healthy   bool            // result of the active health checks; true if there are none
-	Ejected   time.Duration   // end of the ejection on the clock of Group.Now; 0 if not ejected
-	Active    int64           // number of requests in flight
-	Conns     int64           // number of connections, including those that are being opened
-	Outcomes  [Outcomes]int64 // number of requests by Outcome
-	Ejections int64           // number of ejections so far
-	Downs     int64           // number of changes from up to down
-	Latency   time.Duration   // moving average of the latency; 0 before the first request
+	Address    string
+	Weight     int
+	Configured int             // the weight without Cluster.SetWeight
+	Drained    bool            // by Cluster.SetDrained
+	Healthy    bool            // result of the active health checks; true if there are none
+	Ejected    time.Duration   // end of the ejection on the clock of Group.Now; 0 if not ejected
+	Active     int64           // number of requests in flight
+	Conns      int64           // number of connections, including those that are being opened
+	Outcomes   [Outcomes]int64 // number of requests by Outcome
+	Ejections  int64           // number of ejections so far
+	Downs      int64           // number of changes from up to down
+	Latency    time.Duration   // moving average of the latency; 0 before the first request
 }
 
 // Snapshot copies the counters. Any goroutine may call it. Requests continue during the copy, so two counters may
@@ -58,19 +60,26 @@ func (c *Cluster) Snapshot() Stats {
 	}
 	now := c.group.Now()
 	for _, e := range c.set.All() {
-		one := e.Stats(now)
-		s.Endpoints = append(s.Endpoints, EndpointStats{
-			Address:   endpointOf(e).addr.String(),
-			Weight:    one.Weight,
-			Healthy:   one.Healthy,
-			Ejected:   one.Ejected,
-			Active:    one.Active,
-			Conns:     one.Conns,
-			Outcomes:  one.Outcomes,
-			Ejections: one.Ejections,
-			Downs:     one.Downs,
-			Latency:   one.Latency,
-		})
+		s.Endpoints = append(s.Endpoints, endpointOf(e).stats(now))
 	}
 	return s
+}
+
+// stats copies the counters of e. now is the clock of the group.
+func (e *Endpoint) stats(now time.Duration) EndpointStats {
+	one := e.balanced.Stats(now)
+	return EndpointStats{
+		Address:    e.addr.String(),
+		Weight:     one.Weight,
+		Configured: one.Configured,
+		Drained:    one.Drained,
+		Healthy:    one.Healthy,
+		Ejected:    one.Ejected,
+		Active:     one.Active,
+		Conns:      one.Conns,
+		Outcomes:   one.Outcomes,
+		Ejections:  one.Ejections,
+		Downs:      one.Downs,
+		Latency:    one.Latency,
+	}
 }

@@ -70,6 +70,7 @@ func (l *Listener) handshake(conn transport.Conn) *session {
 		}
 		_ = conn.SetDeadline(time.Time{})
 		s = newSession(l, cfg, hello, identity)
+		s.addr, s.since = conn.RemoteAddr().String(), time.Now()
 		err = b.addSession(s, c, conn.RemoteAddr())
 	}
 	if err != nil {

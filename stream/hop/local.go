@@ -111,7 +111,7 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	local := &Local{handler: c.Handler}
 	local.out.handler = c.Handler
 	local.stream.outlet, local.stream.local = &local.out, &local.out
-	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log}
+	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log, addr: c.Addr, since: time.Now()}
 	if s.name == "" {
 		s.name = identity.Name
 	}

@@ -22,6 +22,8 @@ type session struct {
 	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
 	id       ferry.SourceID
 	name     string
+	addr     string // of the client, for people
+	since    time.Time
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
 	client   client
 	peer     *peer.Conn        // nil for a client in the process

@@ -27,6 +27,7 @@ type grammar struct {
 	Doctor      doctorCmd      `cmd:"" group:"node" help:"Say what is wrong on this machine for running a node."`
 	Diff        diffCmd        `cmd:"" group:"node" help:"Show what a reload of a configuration would do."`
 	Top         topCmd         `cmd:"" group:"node" help:"Show a node live in the terminal."`
+	Admin       adminCmd       `cmd:"" group:"node" help:"Show and change a running node: log level, endpoints, connections, profiles."`
 	Upgrade     upgradeCmd     `cmd:"" group:"node" help:"Replace the process of a running node, without refusing a connection."`
 	Schema      schemaCmd      `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
 	Backup      backupCmd      `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`

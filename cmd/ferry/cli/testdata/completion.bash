@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|doctor|diff|top|upgrade|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
+		run|check|doctor|diff|top|admin|upgrade|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check doctor diff top upgrade schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
+	'') flags='--help --version' words='run check doctor diff top admin upgrade schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -50,6 +50,86 @@ _ferry() {
 		--admin-token-file) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
+		esac ;;
+	admin)
+		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+			case $word in
+			log-level|endpoints|endpoint|connections|close|config|profile) sub=$word; break ;;
+			esac
+		done
+		case $sub in
+		'') flags='--help' words='log-level endpoints endpoint connections close config profile' ;;
+		log-level)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output --for'
+		words='debug info warn error'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--for) flags= words='' ;;
+		esac ;;
+		endpoints)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		endpoint)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		words='drain undrain weight'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		connections)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output --protocol --listener --identity --limit'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		--protocol) flags= words='' ;;
+		--listener) flags= words='' ;;
+		--identity) flags= words='' ;;
+		--limit) flags= words='' ;;
+		esac ;;
+		close)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		config)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		profile)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --seconds'
+		words='cpu heap goroutine mutex block trace'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--seconds) flags= words='' ;;
+		esac ;;
 		esac ;;
 	upgrade)
 		flags='--help --quiet --admin-token-file --ca --data-dir'

@@ -7,6 +7,7 @@ _ferry() {
 		'doctor:Say what is wrong on this machine for running a node.'
 		'diff:Show what a reload of a configuration would do.'
 		'top:Show a node live in the terminal.'
+		'admin:Show and change a running node: log level, endpoints, connections, profiles.'
 		'upgrade:Replace the process of a running node, without refusing a connection.'
 		'schema:Print the JSON Schema of a configuration.'
 		'backup:Save streams and data directory of a node while it runs.'
@@ -81,6 +82,109 @@ _ferry() {
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
 			':admin:_files'
+		;;
+	admin)
+		verbs=(
+			'log-level:Show or change the level of the node'\''s log.'
+			'endpoints:List the endpoints of the proxy.'
+			'endpoint:Drain an endpoint, or change its weight.'
+			'connections:List the clients that are connected.'
+			'close:Close the connection of a client.'
+			'config:Print the configuration that the node runs, without secrets.'
+			'profile:Take a profile of the node, for go tool pprof or go tool trace.'
+		)
+		if (( CURRENT == 2 )); then
+			_describe verb verbs
+			return
+		fi
+		shift words
+		(( CURRENT-- ))
+		case $words[1] in
+		log-level)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'--for=''[After this time, the level is that of the configuration again, 10m.]:TIME:_files' \
+			':level:(debug info warn error)'
+		;;
+		endpoints)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':cluster:_files'
+		;;
+		endpoint)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':action:(drain undrain weight)' \
+			':cluster:_files' \
+			':address:_files' \
+			':weight:_files'
+		;;
+		connections)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'--protocol=''[Only clients of this protocol, quic, tcp, mqtt, http1 ... node stands for the node’s own clients.]:NAME:_files' \
+			'--listener=''[Only clients of the listener of this name or address.]:NAME:_files' \
+			'--identity=''[Only clients of this identity, or with a certificate of this name.]:NAME:_files' \
+			'--limit=''[The longest list, up to 10000. The default is 100.]:N:_files'
+		;;
+		close)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':id:_files'
+		;;
+		config)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+		;;
+		profile)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'--seconds=''[How long to measure, up to 300. The default is 10 for cpu, block and mutex, and 3 for trace. heap and goroutine are of the moment.]:N:_files' \
+			':kind:(cpu heap goroutine mutex block trace)' \
+			':file:_files'
+		;;
+		esac
 		;;
 	upgrade)
 		_arguments -s \

@@ -1,0 +1,57 @@
+package hop
+
+import (
+	"cmp"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/protocol/native"
+)
+
+// ConnectionStats is one client.
+type ConnectionStats struct {
+	ID            ferry.SourceID // no other client has it while this one is connected
+	Listener      net.Addr       // that it connected to
+	Addr          string         // of the client
+	Client        string         // the name that it gave itself, or else that of its identity
+	Identity      string
+	Since         time.Time
+	Subscriptions int // those of stored streams included
+	Publishes     int // number of tags
+}
+
+// Connections returns all clients, sorted by ID.
+func (b *Broker) Connections() []ConnectionStats {
+	sessions := b.allSessions()
+	all := make([]ConnectionStats, 0, len(sessions))
+	for _, s := range sessions {
+		s.mu.Lock()
+		subscriptions, publishes := len(s.subs)+len(s.stored), len(s.published)
+		s.mu.Unlock()
+		all = append(all, ConnectionStats{
+			ID: s.id, Listener: s.listener.inner.Addr(), Addr: s.addr, Client: s.name, Identity: s.identity.Load().Name, Since: s.since,
+			Subscriptions: subscriptions, Publishes: publishes,
+		})
+	}
+	slices.SortFunc(all, func(a, b ConnectionStats) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// ErrNoClient means that no client has the ID.
+var ErrNoClient = errors.New("hop: no client has this id")
+
+// CloseConnection ends the connection of a client, and tells it that an operator did that: it may connect again. The error is ErrNoClient.
+func (b *Broker) CloseConnection(id ferry.SourceID) error {
+	b.mu.Lock()
+	s := b.sessions[id]
+	b.mu.Unlock()
+	if s == nil {
+		return ErrNoClient
+	}
+	s.log.Info("connection closed by an operator")
+	s.client.close(&native.Error{Code: native.CodeDraining, Reason: "an operator has closed this connection"})
+	return nil
+}
