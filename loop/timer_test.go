@@ -212,19 +212,21 @@ func TestTimersOfALoop(t *testing.T) {
 		l := g.Loops()[0]
 		order := make(chan string, 10)
 		l.do(func() {
+			last := l.NewTimer(func() { order <- "last" })
 			var again *Timer
 			count := 0
 			again = l.NewTimer(func() {
 				order <- "again"
 				if count++; count < 3 {
 					again.Set(0)
+				} else {
+					last.Set(0)
 				}
 			})
 			again.Set(10 * time.Millisecond)
 			stopped := l.NewTimer(func() { order <- "stopped" })
 			stopped.Set(0)
 			stopped.Stop()
-			l.NewTimer(func() { order <- "last" }).Set(200 * time.Millisecond)
 		})
 		for _, want := range []string{"again", "again", "again", "last"} {
 			if got := wait(t, want, order); got != want {
