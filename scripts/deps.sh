@@ -135,3 +135,6 @@ else
 	mkdir -p bin/assemblyscript
 	retry npm install --silent --prefix bin/assemblyscript "assemblyscript@$assemblyscript_version"
 fi
+
+# Newer peers of bench/proxy_http1. It has no rows of them if they cannot be downloaded.
+retry scripts/debian13.sh || echo "nginx 1.26 and HAProxy 3.0 cannot be downloaded: bench/proxy_http1 has no rows of them" >&2

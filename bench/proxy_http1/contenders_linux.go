@@ -25,6 +25,7 @@ type load struct {
 const (
 	oneCore   = "one core"
 	twoCores  = "two cores"
+	sharedOne = "one shared core"
 	fixedRate = "2000/s"
 	twoHops   = "two hops"
 )
@@ -32,6 +33,7 @@ const (
 var loads = append([]load{
 	{name: oneCore, conns: 500, hops: 1, proxy: []int{0}, ends: []int{1}, all: true},
 	{name: twoCores, conns: 500, hops: 1, proxy: []int{0, 1}, ends: []int{0, 1}},
+	{name: sharedOne, conns: 500, hops: 1, proxy: []int{0, 1}, ends: []int{1}},
 	{name: fixedRate, conns: 50, rate: 2000, hops: 1, proxy: []int{0}, ends: []int{1}, all: true},
 	{name: twoHops, conns: 500, hops: 2, proxy: []int{0}, ends: []int{1}},
 }, bodyLoads()...)
@@ -42,6 +44,9 @@ const (
 	cRelayRow = "relay in C"
 	directRow = "direct"
 )
+
+// goalPeers are the peers that goals compare ferry with.
+var goalPeers = []string{"nginx", "HAProxy", httpproxy.NewerNginx, httpproxy.NewerHAProxy}
 
 // contender is a row that is measured.
 type contender struct {
@@ -59,7 +64,7 @@ func (c contender) in(l load) bool {
 	case c.start == nil:
 		return l.all
 	case c.kind == harness.Peer:
-		return l.all || slices.Contains([]string{"nginx", "HAProxy", "Envoy"}, c.name)
+		return l.all || c.name == "Envoy" || slices.Contains(goalPeers, c.name)
 	}
 	return true
 }
@@ -68,7 +73,9 @@ func (c contender) in(l load) bool {
 func contenders() (all []contender, notes []string) {
 	all = []contender{{name: ferryRow, version: "this commit", kind: harness.Ferry, goroutines: true, start: startFerry}}
 	peers, notes := httpproxy.Peers()
-	for _, p := range peers {
+	newer, missing := httpproxy.NewerPeers()
+	notes = append(notes, missing...)
+	for _, p := range append(peers, newer...) {
 		all = append(all, contender{p.Name, p.Version, harness.Peer, p.Goroutines, func(_ *experiment, s httpproxy.Setup) (*pinned.Process, error) {
 			return p.Start(s)
 		}})

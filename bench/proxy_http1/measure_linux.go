@@ -182,7 +182,7 @@ func figures(r *keepalive.Report) harness.Figures {
 	f := harness.Figures{
 		perRequest: 0, cpu: 100 * r.CPU.Seconds() / r.Window.Seconds(),
 		qps:  float64(r.Requests) / r.Window.Seconds(),
-		mean: ms(r.Times.Mean()), p50: ms(r.Times.Quantile(0.5)), p99: ms(r.Times.Quantile(0.99)),
+		mean: ms(r.Times.Mean()), p50: ms(r.Times.Quantile(0.5)), p99: ms(r.Times.Quantile(0.99)), p999: ms(r.Times.Quantile(0.999)),
 		failures: float64(r.Failures),
 	}
 	if r.Requests > 0 {

@@ -12,10 +12,10 @@ import (
 
 func main() {
 	natsMain()
-	if err := atree.Install(); err != nil {
+	if err := atree.Program.Install(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
-	harness.Main(question(setups(counts), atree.Installed()))
+	harness.Main(question(setups(counts), atree.Program.Path() != ""))
 }
 
 // The names of the rows that goals refer to, and of figures.

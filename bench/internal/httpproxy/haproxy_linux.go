@@ -1,5 +1,7 @@
 package httpproxy
 
+import "slices"
+
 // haproxyConfig lets any request use any idle connection to the server. It disables strict limits: with them, HAProxy does not
 // start if the process may not open two descriptors for each allowed connection.
 const haproxyConfig = `global
@@ -32,9 +34,14 @@ func haproxy() (Program, error) {
 	if err != nil {
 		return Program{Name: "HAProxy"}, err
 	}
+	return haproxyAt([]string{path}, version), nil
+}
+
+// haproxyAt returns the HAProxy that a command line starts.
+func haproxyAt(command []string, version string) Program {
 	p := configured("HAProxy", version, "haproxy.cfg", haproxyConfig, func(_ Setup, file string) []string {
-		return []string{path, "-db", "-f", file}
+		return slices.Concat(command, []string{"-db", "-f", file})
 	})
 	p.supports = always
-	return p, nil
+	return p
 }

@@ -1,5 +1,7 @@
 package httpproxy
 
+import "slices"
+
 // nginxConfig follows nginx's documentation for keep-alive to upstreams: HTTP/1.1, no Connection field, many idle connections.
 // It speaks HTTP/2 to servers for gRPC only. Several workers share the port (SO_REUSEPORT), so the kernel spreads the connections over them.
 const nginxConfig = `daemon off;
@@ -58,9 +60,14 @@ func nginx() (Program, error) {
 	if err != nil {
 		return Program{Name: "nginx"}, err
 	}
+	return nginxAt([]string{path}, version), nil
+}
+
+// nginxAt returns the nginx that a command line starts.
+func nginxAt(command []string, version string) Program {
 	p := configured("nginx", version, "nginx.conf", nginxConfig, func(s Setup, file string) []string {
-		return []string{path, "-p", s.Dir, "-e", "stderr", "-c", file}
+		return slices.Concat(command, []string{"-p", s.Dir, "-e", "stderr", "-c", file})
 	})
 	p.supports = func(s Setup) bool { return !s.UpstreamHTTP2 || s.GRPC }
-	return p, nil
+	return p
 }

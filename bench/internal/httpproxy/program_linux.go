@@ -164,8 +164,12 @@ func listeners(port string) (int, error) {
 
 // Peers returns the installed programs, and a note about each missing program.
 func Peers() (found []Program, notes []string) {
-	for _, look := range []func() (Program, error){nginx, haproxy, envoyProxy, fastHTTP, reverseProxy, caddy, nghttpx} {
-		p, err := look()
+	return look(nginx, haproxy, envoyProxy, fastHTTP, reverseProxy, caddy, nghttpx)
+}
+
+func look(programs ...func() (Program, error)) (found []Program, notes []string) {
+	for _, program := range programs {
+		p, err := program()
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("%s has no row: %v.", p.Name, err))
 			continue
@@ -176,7 +180,7 @@ func Peers() (found []Program, notes []string) {
 }
 
 // versionPattern matches a version number.
-var numbers = regexp.MustCompile(`[0-9]+\.[0-9.]*[0-9]`)
+var versionPattern = regexp.MustCompile(`[0-9]+\.[0-9.]*[0-9]`)
 
 // Installed finds a program and its version, which it prints when it is called with args.
 func Installed(name string, args ...string) (path, version string, err error) {
@@ -188,15 +192,21 @@ func Installed(name string, args ...string) (path, version string, err error) {
 	if err != nil {
 		return "", "", errors.New("it is not installed; make deps installs it")
 	}
-	said, err := exec.Command(path, args...).CombinedOutput()
+	version, err = versionOf(append([]string{path}, args...)...)
+	return path, version, err
+}
+
+// versionOf runs a command that prints a version.
+func versionOf(command ...string) (string, error) {
+	said, err := exec.Command(command[0], command[1:]...).CombinedOutput()
 	if err != nil {
-		return "", "", fmt.Errorf("%s %v: %w", path, args, err)
+		return "", fmt.Errorf("%v: %w", command, err)
 	}
-	version = string(numbers.Find(said))
+	version := string(versionPattern.Find(said))
 	if version == "" {
-		return "", "", fmt.Errorf("%s says %q and not which version it is", path, said)
+		return "", fmt.Errorf("%v says %q and not which version it is", command, said)
 	}
-	return path, version, nil
+	return version, nil
 }
 
 // configured returns a program that reads a configuration file.
