@@ -38,7 +38,7 @@ type Config struct {
 	Linger time.Duration
 }
 
-const minWriteBuffer = 32 << 10 // bytes; more than a producer of a FrameWriter writes itself
+const minWriteBuffer = 32 << 10 // bytes
 
 // withDefaults returns a copy of c in which 0 is replaced by the default. Package http2 completes the rest of HTTP2.
 func (c *Config) withDefaults() Config {

@@ -402,3 +402,51 @@ func TestPiecesCount(t *testing.T) {
 	q.PushCounted(f, 1, nil)
 	check("one of two is not counted", 0)
 }
+
+// TestFullQueueIsRefilled: a producer that has filled the queue does not write it itself, because only the writing goroutine calls Refill.
+func TestFullQueueIsRefilled(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	w := NewFrameWriter(32 << 10)
+	refilled := make(chan struct{}, 1)
+	full := false
+	w.Refill = func() func() {
+		if full && w.Room() > 0 {
+			full = false
+			refilled <- struct{}{}
+		}
+		return nil
+	}
+	go func() { _ = w.Run(conn) }()
+	defer conn.Close()
+	defer w.Close()
+	for ready := false; !ready; {
+		w.Lock()
+		if ready = w.asleep; !ready {
+			w.mu.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for range 40 {
+		w.Append(frame(1<<10, 1))
+	}
+	full = true
+	w.UnlockFlush(0)
+	select {
+	case <-refilled:
+	case <-time.After(time.Minute):
+		t.Fatal("Refill was not called after the queue was full")
+	}
+}

@@ -37,9 +37,11 @@ func (w *FrameWriter) Run(stream io.Writer) error {
 		err = w.write(stream, batch)
 		w.writingSince.Store(0)
 		release(batch)
-		w.mu.Lock()
-		w.lastWrite = time.Now().UnixNano()
-		w.mu.Unlock()
+		if w.nonblocking != nil { // others never ask when the last write was
+			w.mu.Lock()
+			w.lastWrite = time.Now().UnixNano()
+			w.mu.Unlock()
+		}
 	}
 	w.end()
 	return err
@@ -102,8 +104,8 @@ func (w *FrameWriter) write(stream io.Writer, batch []segment) error {
 	return err
 }
 
-// Flush writes the queued bytes directly if there are few and the stream accepts them without blocking. Otherwise it
-// wakes the writing goroutine.
+// Flush writes the queued bytes directly if there are few, fewer than fill the queue, and the stream accepts them without blocking.
+// Otherwise it wakes the writing goroutine, which calls Refill.
 func (w *FrameWriter) Flush() {
 	w.Lock()
 	w.UnlockFlush(0)
@@ -112,7 +114,7 @@ func (w *FrameWriter) Flush() {
 // UnlockFlush unlocks the FrameWriter and then acts like Flush, if the last write ended at least quiet ago. If it ended
 // later, the writing goroutine gathers the frames of fast producers.
 func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
-	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || w.closed ||
+	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || w.Room() <= 0 || w.closed ||
 		(quiet > 0 && time.Now().UnixNano()-w.lastWrite < int64(quiet)) {
 		w.Unlock()
 		return
