@@ -80,6 +80,26 @@ func (q *chunkQueue) appendShared(free *freeChunks, b *bufpool.Buf, p []byte) {
 	q.tail = c
 }
 
+// lend puts p at the end of the queue, without a copy, until endLoan. It returns the first chunk.
+func (q *chunkQueue) lend(lent *chunk, p []byte) *chunk {
+	if len(p) == 0 {
+		return q.head
+	}
+	lent.b = p
+	if q.head == nil {
+		return lent
+	}
+	q.tail.next = lent
+	return q.head
+}
+
+func (q *chunkQueue) endLoan(lent *chunk) {
+	lent.b = nil
+	if q.tail != nil {
+		q.tail.next = nil
+	}
+}
+
 // consume removes n bytes from the front of the queue.
 func (q *chunkQueue) consume(free *freeChunks, n int) {
 	q.size -= n

@@ -35,7 +35,7 @@ type Config struct {
 	// MaxConns is how many accepted connections one loop holds. Further clients wait in the kernel. Zero means that each loop
 	// gets an equal share of DefaultMaxConns.
 	MaxConns int `yaml:"max_conns,omitempty"`
-	// ReadBuffer is the most bytes that one read returns. Each loop has one buffer of this size. Zero means 64 KiB.
+	// ReadBuffer is the most bytes that one read returns. Each loop has one buffer of this size. Zero means 72 KiB: 64 KiB and a head.
 	ReadBuffer int `yaml:"read_buffer,omitempty"`
 	// TurnBytes is how many bytes the loop reads from one connection, and writes to it, before it serves the others. Zero
 	// means 256 KiB.
@@ -77,7 +77,7 @@ func (c *Config) withDefaults() (Config, error) {
 	}{
 		{"Loops", &out.Loops, runtime.GOMAXPROCS(0), 1},
 		{"MaxConns", &out.MaxConns, 0, 1}, // zero is replaced below
-		{"ReadBuffer", &out.ReadBuffer, 64 << 10, 512},
+		{"ReadBuffer", &out.ReadBuffer, 72 << 10, 512},
 		{"TurnBytes", &out.TurnBytes, 256 << 10, 512},
 		{"MaxUnread", &out.MaxUnread, 1 << 20, 512},
 		{"HighWater", &out.HighWater, 256 << 10, 1},

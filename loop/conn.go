@@ -56,6 +56,7 @@ const (
 	readQueued                     // c is in Loop.toRead
 	flushQueued                    // c is in Loop.toFlush
 	shortQueue                     // LimitQueue was called
+	passing                        // the queue holds bytes of WriteNow that the socket did not accept
 )
 
 func (c *Conn) is(s state) bool { return c.state&s != 0 }

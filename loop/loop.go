@@ -39,6 +39,7 @@ type Loop struct {
 	ended         []endedConn // connections to close at the end of the turn
 	events        []event
 	readBuf       []byte // lent to Handler.Data
+	lent          chunk  // the bytes of WriteNow while it writes them
 
 	// The emptied lists of the last turn, reused in the next turn.
 	spareConns []*Conn

@@ -36,6 +36,58 @@ func (c *Conn) WriteShared(b *bufpool.Buf, p []byte) {
 	c.loop.flushLater(c)
 }
 
+// leastNow is the length of the shortest piece, in bytes, that WriteNow writes at once. Shorter ones leave together.
+const leastNow = 8 << 10
+
+// passShare divides Config.HighWater for bytes of WriteNow that a blocked socket leaves in the queue.
+const passShare = 16
+
+// WriteNow is Write for a piece of a large body. It writes the queue and p at once, so p is copied to the queue only if the
+// socket does not accept all of it. Full is then true at a sixteenth of Config.HighWater: code that forwards bytes has the next
+// piece read when this one is written, and into the same memory. It writes a short p, and bytes for a layer, like Write.
+func (c *Conn) WriteNow(p []byte) {
+	if len(p) >= leastNow && c.layered == nil && !c.is(connecting|blocked|dead|closing|writeClosing) {
+		p = c.loop.writeNow(c, p)
+	}
+	if len(p) > 0 {
+		c.Write(p)
+	}
+	c.limitPassed()
+}
+
+// limitPassed notes that bytes wait for a blocked socket that others are passed on to.
+func (c *Conn) limitPassed() {
+	if c.is(blocked) && c.Queued() >= c.loop.cfg.HighWater/passShare {
+		c.state |= full | passing
+	}
+}
+
+// writeNow writes the queue of c and then p, which may be empty, until the socket accepts no more. It returns what is left of p. An error
+// is left to flush, which finds it again: no handler is called here.
+func (l *Loop) writeNow(c *Conn, p []byte) (rest []byte) {
+	queue := &c.queue
+	for queue.head != nil || len(p) > 0 {
+		n, err := l.sys.write(c.id, queue.lend(&l.lent, p))
+		queue.endLoan(&l.lent)
+		l.stats.Writes++
+		if errors.Is(err, ErrAgain) {
+			c.state |= blocked | writeBegun
+			l.watchWrite(c, true)
+		}
+		if err != nil {
+			return p
+		}
+		l.stats.BytesOut += int64(n)
+		queued := min(n, queue.size)
+		queue.consume(&l.free, queued)
+		p = p[n-queued:]
+		if len(p) > 0 || queue.head != nil {
+			c.state |= writeBegun
+		}
+	}
+	return nil
+}
+
 // LimitQueue divides Config.HighWater and LowWater by 4 for c. It is for a connection that carries several streams: bytes
 // that must not wait behind a body then find a short queue.
 func (c *Conn) LimitQueue() { c.state |= shortQueue }
@@ -58,6 +110,9 @@ func (c *Conn) mark(configured int) int {
 // lowMark returns the length of the queue at which c is no longer full.
 func (c *Conn) lowMark() int {
 	low := c.mark(c.loop.cfg.LowWater)
+	if c.is(passing) && c.is(blocked) {
+		low = min(low, c.loop.cfg.HighWater/passShare/2)
+	}
 	if c.loop.crowded() {
 		return min(low, crowdedQueue/4)
 	}
@@ -141,7 +196,7 @@ func (l *Loop) flush(c *Conn) {
 		queue.consume(&l.free, n)
 	}
 	if queue.head == nil {
-		c.state &^= writeBegun
+		c.state &^= writeBegun | passing
 		l.flushed(c)
 	}
 	if c.is(full) && c.Queued() <= c.lowMark() && !c.is(dead) {

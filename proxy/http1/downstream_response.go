@@ -70,7 +70,8 @@ func (d *downstreamSide) ResponseData(p []byte, _ bool) {
 		d.sendChunk(p)
 		return
 	}
-	d.send(p)
+	d.client.WriteNow(p)
+	d.relay.Out += int64(len(p))
 }
 
 // ResponseEnd ends the response.

@@ -48,7 +48,7 @@ func TestSlowReader(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-				c.Loops, c.HighWater = 1, 64<<20 // so that the proxy queues the whole response
+				c.Loops, c.HighWater = 1, 1<<30 // so that the proxy queues the whole response
 				c.CloseTimeout = brief
 				r := start(t, setup{loop: c, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(body) })}})
 				conn := r.dialSlow()

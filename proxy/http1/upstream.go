@@ -261,6 +261,17 @@ func (u *upstreamSide) send(p []byte) {
 	u.bytesWritten += len(p)
 }
 
+// sendBody writes a piece of the body. Once a part of the request has been sent, a large piece leaves at once. Before that, the request can
+// still move to another connection.
+func (u *upstreamSide) sendBody(p []byte) {
+	if u.unsolicited() {
+		u.send(p)
+		return
+	}
+	u.conn.WriteNow(p)
+	u.bytesWritten += len(p)
+}
+
 // unsolicited reports whether the connection is reused and none of this request's bytes have been sent. Bytes that
 // arrive now, or the end of the connection, do not belong to this request.
 func (u *upstreamSide) unsolicited() bool {

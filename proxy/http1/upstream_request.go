@@ -95,7 +95,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 // RequestData writes a piece of the body.
 func (u *upstreamSide) RequestData(p []byte, _ bool) {
 	if !u.inChunks {
-		u.send(p)
+		u.sendBody(p)
 		return
 	}
 	if len(p) == 0 {
