@@ -56,6 +56,7 @@ const (
 	readQueued                     // c is in Loop.toRead
 	flushQueued                    // c is in Loop.toFlush
 	shortQueue                     // LimitQueue was called
+	splicing                       // Splice was called
 	passing                        // the queue holds bytes of WriteNow that the socket did not accept
 )
 
@@ -68,7 +69,10 @@ func (c *Conn) Loop() *Loop { return c.loop }
 func (c *Conn) ID() uint64 { return uint64(c.gen)<<32 | uint64(uint32(c.id)) }
 
 // SetHandler replaces the handler, for example after an upgrade. The new handler also gets the unread bytes.
-func (c *Conn) SetHandler(h Handler) { c.handler = h }
+func (c *Conn) SetHandler(h Handler) {
+	c.handler = h
+	c.state &^= splicing
+}
 
 // LocalAddr asks the system for the local address. It returns nil if the address is not known, for example after Closed.
 func (c *Conn) LocalAddr() net.Addr {

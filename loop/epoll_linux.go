@@ -28,10 +28,14 @@ type epoll struct {
 	lookouts int  // calls of lookOut
 	raw      [eventBatch]unix.EpollEvent
 	iovecs   [maxIovecs]unix.Iovec
+	pipe     pipe
 	config   Config
 }
 
-var _ sockets = (*epoll)(nil)
+var (
+	_ sockets = (*epoll)(nil)
+	_ splicer = (*epoll)(nil)
+)
 
 func newSockets(cfg Config) (sockets, error) {
 	if cfg.Portable {
@@ -286,6 +290,7 @@ func (e *epoll) addrs(fd int32) (local, remote net.Addr) {
 }
 
 func (e *epoll) release() {
+	e.pipe.close()
 	_ = unix.Close(e.wakeFD)
 	if e.file == nil {
 		_ = unix.Close(e.fd)

@@ -16,13 +16,14 @@ const (
 // Loop drives some of a Group's connections. Any goroutine may call Post, PostWait and Index. Only code on the loop may call
 // the other methods: handlers, timers and posted functions.
 type Loop struct {
-	cfg   Config
-	index int
-	sys   sockets
-	mail  mailbox
-	wheel wheel
-	free  freeChunks
-	stats Stats
+	cfg     Config
+	index   int
+	sys     sockets
+	splicer splicer // sys, if it can splice; otherwise nil
+	mail    mailbox
+	wheel   wheel
+	free    freeChunks
+	stats   Stats
 
 	conns         []*Conn // indexed by the socket's number
 	count         int     // connections in conns, plus failed dials in ended
@@ -74,6 +75,7 @@ func newLoop(g *Group, index int) (*Loop, error) {
 		start:     g.start,
 		done:      make(chan struct{}),
 	}
+	l.splicer, _ = sys.(splicer)
 	l.maxConns.Store(int64(g.cfg.MaxConns))
 	return l, nil
 }

@@ -52,3 +52,22 @@ func (l *Loop) readLimit() int {
 	}
 	return l.cfg.ReadBuffer
 }
+
+// The most that one splice moves, in bytes. What the other socket does not accept of it is copied to its queue.
+const (
+	spliceBytes  = 256 << 10
+	leastSpliced = 64 << 10 // once the queues of the loop have spliceQueues bytes
+	spliceQueues = 2 << 20
+)
+
+// spliceLimit returns how many bytes one splice may move. It is less while many sockets do not accept all, so that many slow peers
+// leave little in the process.
+func (l *Loop) spliceLimit() int {
+	switch {
+	case l.crowded():
+		return crowdedQueue
+	case l.memory() > spliceQueues:
+		return leastSpliced
+	}
+	return spliceBytes
+}

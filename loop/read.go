@@ -29,6 +29,18 @@ func (l *Loop) serve(c *Conn) {
 			l.readLater(c)
 			return
 		}
+		if to, most := l.spliceTarget(c); to != nil {
+			n, err := l.splice(c, to, most, left)
+			if err == nil {
+				left -= n
+				c.handler.(Splicer).Spliced(c, n)
+				continue
+			}
+			if !errors.Is(err, errNoSplice) {
+				l.readFailed(c, err)
+				return
+			}
+		}
 		room := l.readBuf[:l.readLimit()]
 		if c.unread != nil {
 			room = l.extend(c)
@@ -45,17 +57,8 @@ func (l *Loop) serve(c *Conn) {
 				c.state &^= readable
 			}
 		}
-		switch {
-		case errors.Is(err, ErrAgain):
-			return
-		case errors.Is(err, io.EOF):
-			l.peerEnded(c)
-			return
-		case err != nil && c.layered != nil:
-			c.layered.fail("read", err)
-			return
-		case err != nil:
-			c.fail("read", err)
+		if err != nil {
+			l.readFailed(c, err)
 			return
 		}
 		left -= n
@@ -66,6 +69,19 @@ func (l *Loop) serve(c *Conn) {
 		}
 		c.unread.B = c.unread.B[:len(c.unread.B)+n]
 		l.deliver(c, c.unread.B)
+	}
+}
+
+// readFailed handles the error of a read.
+func (l *Loop) readFailed(c *Conn, err error) {
+	switch {
+	case errors.Is(err, ErrAgain):
+	case errors.Is(err, io.EOF):
+		l.peerEnded(c)
+	case c.layered != nil:
+		c.layered.fail("read", err)
+	default:
+		c.fail("read", err)
 	}
 }
 

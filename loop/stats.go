@@ -10,6 +10,7 @@ type Stats struct {
 	Closed       int64
 	BytesIn      int64
 	BytesOut     int64
+	Spliced      int64 // bytes of BytesOut that were passed on without a copy: see Splicer
 	Turns        int64
 	Polls        int64 // calls that ask for events
 	Reads        int64 // system calls that read
@@ -38,6 +39,7 @@ func (s *Stats) add(o Stats) {
 	s.Closed += o.Closed
 	s.BytesIn += o.BytesIn
 	s.BytesOut += o.BytesOut
+	s.Spliced += o.Spliced
 	s.Turns += o.Turns
 	s.Polls += o.Polls
 	s.Reads += o.Reads

@@ -60,6 +60,29 @@ func rawWrite(fd int32, queue *chunk, vec *[maxIovecs]unix.Iovec) (int, error) {
 	}
 }
 
+// rawPeek reports whether a socket is open and has nothing to read.
+func rawPeek(fd int32) bool {
+	var b byte
+	_, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b)), 1, unix.MSG_PEEK|unix.MSG_DONTWAIT, 0, 0)
+	return errno == unix.EAGAIN
+}
+
+// rawSplice moves up to n bytes between a socket and a pipe. It returns 0 at the end of the socket's stream.
+func rawSplice(from, to, n int) (int, error) {
+	for {
+		k, _, errno := unix.RawSyscall6(unix.SYS_SPLICE, uintptr(from), 0, uintptr(to), 0, uintptr(n), unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+		switch errno {
+		case 0:
+			return int(k), nil
+		case unix.EAGAIN:
+			return 0, ErrAgain
+		case unix.EINTR:
+		default:
+			return 0, errno
+		}
+	}
+}
+
 // rawAccept returns a nonblocking descriptor that child processes do not inherit, and stores the peer's address.
 func rawAccept(listener int32, from *unix.RawSockaddrAny) (int32, error) {
 	for {

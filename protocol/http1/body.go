@@ -43,6 +43,24 @@ func (b *Body) Done() bool {
 	return false
 }
 
+// Known returns how many bytes of content certainly follow: those that are left of a body with a length. It is 0 for other bodies.
+func (b *Body) Known() int64 {
+	if b.framing != Length {
+		return 0
+	}
+	return b.left
+}
+
+// Advance does what Take does for the next n bytes, at most Known, without reading them.
+func (b *Body) Advance(n int64) {
+	if n < 0 || n > b.Known() {
+		panic(fmt.Sprintf("http1: Advance of %d bytes of a body: %d are known to follow", n, b.Known()))
+	}
+	b.left -= n
+	b.content += n
+	b.offset += n
+}
+
 // Take returns how many of the first bytes of data belong to the message. If data ends within a chunk's size line or a trailer
 // line, Take does not count that line: pass the line again together with the bytes that follow. Malformed bytes are an *Error;
 // the n bytes before them are valid.

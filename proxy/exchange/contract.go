@@ -99,6 +99,23 @@ type Upstream interface {
 	MayResend(idempotent bool) bool
 }
 
+// ResponseSink is a Downstream whose client the loop can write a framed body to, without the Downstream's seeing the bytes: see
+// loop.Splicer.
+type ResponseSink interface {
+	// ResponseConn returns the client's connection, or nil while ResponseData is needed.
+	ResponseConn() *loop.Conn
+	// ResponseSpliced counts n bytes of the body that were written to ResponseConn.
+	ResponseSpliced(n int)
+}
+
+// RequestSink is an Upstream whose server the loop can write a framed body to, without the Upstream's seeing the bytes.
+type RequestSink interface {
+	// RequestConn returns the server's connection, or nil while RequestData is needed.
+	RequestConn() *loop.Conn
+	// RequestSpliced counts n bytes of the body that were written to RequestConn.
+	RequestSpliced(n int)
+}
+
 // Connector opens Upstreams of one protocol. A Plan has one Connector for each cluster.
 type Connector interface {
 	// Open returns an Upstream that connects r to r.Endpoint. up is nil if too many requests already wait for a

@@ -225,6 +225,11 @@ func (r *Relay) KeepsRequest() bool {
 // that RequestEnd follows without trailers. pause means that the client is paused until ResumeRequest. Ready must be true.
 func (r *Relay) RequestData(p []byte, last bool) (pause bool) {
 	r.up.RequestData(p, last)
+	return r.requestMoved()
+}
+
+// requestMoved notes that bytes of the request body have moved. It reports whether the client is paused until ResumeRequest.
+func (r *Relay) requestMoved() (pause bool) {
 	r.Moved()
 	if r.up.RequestFull() {
 		r.rate.paused = true

@@ -243,6 +243,9 @@ func (d *downstreamSide) sendBody(p []byte) int {
 	case pause:
 		d.client.PauseReading()
 	}
+	if d.state == sendingBody && d.framed && splices(&d.body, len(p)) {
+		d.client.Splice()
+	}
 	return n
 }
 

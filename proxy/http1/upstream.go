@@ -85,6 +85,9 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 	case pause:
 		c.PauseReading()
 	}
+	if u.framed && splices(&u.body, len(p)) {
+		c.Splice()
+	}
 	return n
 }
 
@@ -261,10 +264,10 @@ func (u *upstreamSide) send(p []byte) {
 	u.bytesWritten += len(p)
 }
 
-// sendBody writes a piece of the body. Once a part of the request has been sent, a large piece leaves at once. Before that, the request can
-// still move to another connection.
+// sendBody writes a piece of the body. A large one leaves at once. The first piece on a reused connection does so only if the server has
+// not closed the connection: otherwise the request can still move to another one.
 func (u *upstreamSide) sendBody(p []byte) {
-	if u.unsolicited() {
+	if u.unsolicited() && (len(p) < largeRead || !u.conn.Quiet()) {
 		u.send(p)
 		return
 	}
