@@ -7,8 +7,8 @@ import (
 
 // index skips routes of a virtual host that cannot match a request. The index has lists of indices of
 // virtualHost.routes, in ascending order. The candidates for a request are the routes in one of these lists and the
-// routes in unindexed. The list is found by the path or the Bolt service of the request. Within a list, payload routes are
-// in groups.
+// routes in unindexed. The list is found by the path or the Bolt service of the request. Within a list, routes with values of the same
+// header field and routes with conditions on the same payload fields are in groups.
 type index struct {
 	literals  []literal              // sorted by text
 	services  map[string]*candidates // key is the Bolt service
@@ -37,13 +37,13 @@ func (t *Table) newIndex(routes []*Route, least int) index {
 			unindexed = append(unindexed, n)
 		}
 	}
-	x.unindexed = t.group(routes, unindexed, least)
+	x.unindexed = t.candidates(routes, unindexed, least)
 	for service, list := range byService {
-		c := t.group(routes, list, least)
+		c := t.candidates(routes, list, least)
 		x.services[service] = &c
 	}
 	for text, list := range byText {
-		x.literals = append(x.literals, literal{text, -1, t.group(routes, list, least)})
+		x.literals = append(x.literals, literal{text, -1, t.candidates(routes, list, least)})
 	}
 	slices.SortFunc(x.literals, func(a, b literal) int { return strings.Compare(a.text, b.text) })
 	for i := range x.literals {

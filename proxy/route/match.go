@@ -42,16 +42,16 @@ const (
 // Matcher finds routes in a table, for one request at a time. It stops allocating memory once its buffers for payload
 // fields are large enough. Two goroutines must not use it at the same time.
 type Matcher struct {
-	table              *Table
-	host               *virtualHost    // virtual host of the current search; nil if there is none
-	indexed, unindexed []uint32        // candidate routes outside of groups that are not tried yet
-	groups             []runningGroup  // of the candidates
-	searches           []runningSearch // one for each element of Table.searches
-	searching          bool
-	reachable          []bool
-	evaluation         field.Evaluation // of the index of a group
-	fields             groupFields      // for evaluation
-	key                [maxHost]byte
+	table      *Table
+	host       *virtualHost    // virtual host of the current search; nil if there is none
+	lists      [][]uint32      // candidate routes outside of payload groups that are not tried yet
+	groups     []runningGroup  // of the candidates
+	searches   []runningSearch // one for each element of Table.searches
+	searching  bool
+	reachable  []bool
+	evaluation field.Evaluation // of the index of a group
+	fields     groupFields      // for evaluation
+	key        [maxHost]byte
 }
 
 // NewMatcher creates a Matcher. A request that waits for more payload needs a Matcher of its own until its route is
@@ -74,14 +74,26 @@ func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Result)
 	if m.host = m.table.hosts.find(r.Host, m.key[:]); m.host == nil {
 		return nil, NotFound
 	}
-	indexed, unindexed := m.host.index.candidates(r), &m.host.index.unindexed
-	m.indexed, m.unindexed = nil, unindexed.routes
-	if indexed != nil {
-		m.indexed = indexed.routes
-		m.addGroups(indexed.groups)
+	if indexed := m.host.index.candidates(r); indexed != nil {
+		m.add(indexed, r)
 	}
-	m.addGroups(unindexed.groups)
+	m.add(&m.host.index.unindexed, r)
 	return m.Continue(r, payload, whole)
+}
+
+// add adds candidates for r.
+func (m *Matcher) add(c *candidates, r *Request) {
+	if len(c.routes) > 0 {
+		m.lists = append(m.lists, c.routes)
+	}
+	if r.Header != nil {
+		for _, g := range c.headers {
+			if list := g.routes[string(r.Header.Get(g.name))]; len(list) > 0 {
+				m.lists = append(m.lists, list)
+			}
+		}
+	}
+	m.addGroups(c.groups)
 }
 
 // Continue continues the search of Match after NeedPayload. r is the same request, and payload has more bytes. Routes
@@ -123,11 +135,10 @@ func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Resu
 
 // next returns the first candidate that may match, and the list or the group that it is in. Both are nil if there is none.
 func (m *Matcher) next() (n uint32, list *[]uint32, group *runningGroup) {
-	if len(m.indexed) > 0 {
-		n, list = m.indexed[0], &m.indexed
-	}
-	if len(m.unindexed) > 0 && (list == nil || m.unindexed[0] < n) {
-		n, list = m.unindexed[0], &m.unindexed
+	for i := range m.lists {
+		if l := m.lists[i]; len(l) > 0 && (list == nil || l[0] < n) {
+			n, list = l[0], &m.lists[i]
+		}
 	}
 	for i := range m.groups {
 		if first, ok := m.groups[i].next(); ok && (list == nil && group == nil || first < n) {
@@ -152,6 +163,7 @@ func (m *Matcher) addGroups(groups []*payloadGroup) {
 // Reset abandons the current search. The Matcher then holds no reference to the request.
 func (m *Matcher) Reset() {
 	m.host = nil
+	m.lists = m.lists[:0]
 	m.groups = m.groups[:0]
 	if !m.searching {
 		return

@@ -24,21 +24,9 @@ const (
 	headStart = 3  // routes of a group that are tried before the index is: often one of the first matches
 )
 
-// candidates are routes of a virtual host that may match a request.
-type candidates struct {
-	routes []uint32 // evaluated one by one; ascending
-	groups []*payloadGroup
-}
-
-// add returns c with all of other.
-func (c candidates) add(other candidates) candidates {
-	all := candidates{slices.Concat(c.routes, other.routes), slices.Concat(c.groups, other.groups)}
-	slices.Sort(all.routes)
-	return all
-}
-
-// group makes groups of the routes of a list. least is the number of routes of the smallest group.
-func (t *Table) group(routes []*Route, list []uint32, least int) candidates {
+// payloadGroups makes groups of the routes of a list that have payload conditions, and returns the other routes. least is the number of
+// routes of the smallest group.
+func (t *Table) payloadGroups(routes []*Route, list []uint32, least int) (groups []*payloadGroup, others []uint32) {
 	byFields := map[string][]uint32{}
 	for _, n := range list {
 		if p := routes[n].conditions.payload; p != nil {
@@ -57,19 +45,17 @@ func (t *Table) group(routes []*Route, list []uint32, least int) candidates {
 		}
 		return int(a[0]) - int(b[0])
 	})
-	c, grouped := candidates{}, map[uint32]bool{}
+	if len(large) == 0 {
+		return nil, list
+	}
+	grouped := map[uint32]bool{}
 	for _, group := range large[:min(len(large), maxGroups)] {
-		c.groups = append(c.groups, t.newGroup(routes, group))
+		groups = append(groups, t.newGroup(routes, group))
 		for _, n := range group {
 			grouped[n] = true
 		}
 	}
-	for _, n := range list {
-		if !grouped[n] {
-			c.routes = append(c.routes, n)
-		}
-	}
-	return c
+	return groups, slices.DeleteFunc(slices.Clone(list), func(n uint32) bool { return grouped[n] })
 }
 
 // fields returns which fields of which format the condition uses, as text.
