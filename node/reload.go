@@ -105,7 +105,7 @@ func (w *watcher) check() {
 
 // reload reads the configuration, changed or not, and applies it.
 func (w *watcher) reload() {
-	next, err := config.Read(w.file)
+	next, err := config.ReadAfter(w.file, w.loaded)
 	w.unread = err != nil
 	if err != nil {
 		w.unreadable(err)
@@ -118,7 +118,7 @@ func (w *watcher) reload() {
 		return
 	}
 	w.tokens = tokenDigest(cfg)
-	if err := w.node.Apply(cfg); err != nil {
+	if err := w.node.applyChecked(cfg); err != nil {
 		w.refused(err)
 	}
 }

@@ -77,6 +77,14 @@ func (e *Refused) Unwrap() error { return e.Err }
 // Apply replaces the node's configuration, as a whole or not at all, while the node runs. It returns an error that joins
 // *Refused if a section cannot apply it. n refers to next from then on, which must not be changed.
 func (n *Node) Apply(next *config.Config) error {
+	if err := next.Check(n.extensions.Program()); err != nil {
+		return err
+	}
+	return n.applyChecked(next)
+}
+
+// applyChecked is Apply for a configuration that was checked.
+func (n *Node) applyChecked(next *config.Config) error {
 	n.applying.Lock()
 	defer n.applying.Unlock()
 	if n.serving == nil {
@@ -84,9 +92,6 @@ func (n *Node) Apply(next *config.Config) error {
 	}
 	n.phase(PhaseReloading)
 	defer n.phase(PhaseReady)
-	if err := next.Check(n.extensions.Program()); err != nil {
-		return err
-	}
 	changed, err := n.apply(&reload{last: n.config(), next: next, near: n.nearest(), proxy: n.proxy, deployed: n.deployed.list()})
 	n.reloads.count(err, time.Now())
 	if err != nil {

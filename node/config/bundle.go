@@ -19,6 +19,7 @@ type File struct {
 
 // Bundle returns the text of the files. Errors in values do not matter here, as the other process has other ones.
 func (s *Source) Bundle() Bundle {
+	s.parseText()
 	var b Bundle
 	for _, d := range s.docs {
 		name, err := filepath.Abs(d.file)

@@ -48,7 +48,7 @@ func Load(path string, with Program) (*Config, error) {
 
 // Parse is Load for bytes; file is the name that errors use, and the files that it includes are next to it.
 func Parse(file string, data []byte, with Program) (*Config, error) {
-	return newSource(file, data).Config(with)
+	return newSource(file, data, new(plainMemory)).Config(with)
 }
 
 // Config returns the configuration that the text describes, on top of the defaults. Text that cannot be used gives Errors.
@@ -61,6 +61,23 @@ func (s *Source) Config(with Program) (*Config, error) {
 }
 
 func (s *Source) config(with Program) (cfg *Config, errs Errors) {
+	if cfg := s.takePlain(); cfg != nil {
+		cfg.complete()
+		if len(cfg.check(with)) == 0 {
+			return cfg, nil
+		}
+	}
+	s.parseText() // it says where the errors are
+	if cfg, errs = s.decoded(); len(errs) > 0 {
+		return nil, errs
+	}
+	cfg.complete()
+	cfg.secrets = s.secretFields()
+	return cfg, s.errorsOf(cfg.check(with))
+}
+
+// decoded returns what the YAML library reads, on top of the defaults.
+func (s *Source) decoded() (cfg *Config, errs Errors) {
 	if len(s.errs) > 0 {
 		return nil, s.errs
 	}
@@ -82,9 +99,19 @@ func (s *Source) config(with Program) (cfg *Config, errs Errors) {
 			return nil, s.yamlError(err)
 		}
 	}
-	cfg.complete()
-	cfg.secrets = s.secretFields()
-	return cfg, s.errorsOf(cfg.check(with))
+	return cfg, nil
+}
+
+// takePlain returns the configuration of a plain text on top of the defaults, which the caller may change; nil if the text is not plain.
+func (s *Source) takePlain() *Config {
+	if !s.isPlain {
+		return nil
+	}
+	cfg := s.plain
+	if s.plain = nil; cfg == nil {
+		cfg = readPlain(s.text, s.memory)
+	}
+	return cfg
 }
 
 // yamlError converts an error of the YAML library, which names a token of one of the files.

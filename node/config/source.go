@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
@@ -29,6 +30,12 @@ type Source struct {
 	content  map[string][sha256.Size]byte // of read
 	errs     Errors
 
+	text    string // of the file, for parse
+	parsed  sync.Once
+	plain   *Config      // what the first call of Config returns on top of; nil for files that are not plain, and after that call
+	isPlain bool         // plainReader reads the text
+	memory  *plainMemory // what the next reading shares with this one
+
 	env         func(name string) (string, bool)
 	files       func(path string) ([]byte, error)      // nil: those of the disk
 	match       func(pattern string) ([]string, error) // nil: those of the disk
@@ -41,6 +48,19 @@ type Source struct {
 
 // Read reads the file at path and the files that it includes. The error is that of reading the file at path.
 func Read(path string) (*Source, error) {
+	return readWith(path, new(plainMemory))
+}
+
+// ReadAfter is Read for a file that was read before, or nil. What has not changed is not decoded again: the configuration shares memory with
+// that of before, and neither may be changed. Before is used for this once.
+func ReadAfter(path string, before *Source) (*Source, error) {
+	if before == nil || before.memory == nil {
+		return Read(path)
+	}
+	return readWith(path, before.memory)
+}
+
+func readWith(path string, memory *plainMemory) (*Source, error) {
 	data, err := readFile(path)
 	if errors.Is(err, regularfile.ErrSpecial) { // such as /dev/stdin
 		data, err = readPipe(path)
@@ -48,7 +68,7 @@ func Read(path string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSource(path, data), nil
+	return newSource(path, data, memory), nil
 }
 
 // readPipe is readFile for what can be read once.
@@ -65,11 +85,27 @@ func readPipe(path string) ([]byte, error) {
 	return data, nil
 }
 
-// newSource reads what the text of a file needs.
-func newSource(path string, data []byte) *Source {
-	s := &Source{env: os.LookupEnv}
-	s.load(path, data)
+// newSource reads what the text of a file needs. The tree of a plain text is made when there is an error in it, or a question about it.
+func newSource(path string, data []byte, memory *plainMemory) *Source {
+	s := &Source{env: os.LookupEnv, text: string(data), memory: memory, docs: []*document{{file: path}}, content: map[string][sha256.Size]byte{}}
+	if s.plain = readPlain(s.text, memory); s.plain == nil {
+		s.parseText()
+		return s
+	}
+	s.isPlain = true
+	s.note(path, data)
 	return s
+}
+
+// parseText parses the text of the file with the YAML library, unless that is done.
+func (s *Source) parseText() {
+	s.parsed.Do(func() {
+		if s.origins == nil { // not the source of a bundle
+			path := s.Name()
+			s.docs, s.read = nil, nil
+			s.load(path, []byte(s.text))
+		}
+	})
 }
 
 // readFile returns the content of a regular file of at most MaxFile bytes.
@@ -204,6 +240,7 @@ func (s *Source) Name() string { return s.docs[0].file }
 // Warnings returns what a node with this configuration, which is valid, runs with, but its user should change: certificates that have
 // expired at now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full.
 func (s *Source) Warnings(now time.Time) []*Error {
+	s.parseText()
 	w := warner{source: s, now: now, within: expirySoon}
 	w.walk(s.root, nil)
 	w.unboundedStreams()
