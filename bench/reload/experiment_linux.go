@@ -54,7 +54,8 @@ func (e *experiment) measure(p routeproxy.Proxy) func(string, time.Duration) (ha
 			if err != nil {
 				return nil, fmt.Errorf("reload: %s, %s: %w", p.Name, name, err)
 			}
-			fmt.Fprintf(os.Stderr, "reload: %s, %s: %.4v\n", p.Name, name, f)
+			fmt.Fprintf(os.Stderr, "reload: %s, %s: %.1f ms, CPU %.1f ms, under load %.1f ms, p99 %.0f us, with reloads %.0f us\n",
+				p.Name, name, f[settled], f[spent], f[loaded], f[quiet99], f[reload99])
 			return f, nil
 		}
 		return nil, fmt.Errorf("reload: there is no case %s", name)
@@ -73,6 +74,9 @@ func (e *experiment) run(p routeproxy.Proxy, count int, window time.Duration) (f
 	}
 	f = harness.Figures{}
 	if f[settled], f[spent], err = t.idleReloads(); err != nil {
+		return nil, err
+	}
+	if err := t.connect(); err != nil { // the proxy may have closed idle connections
 		return nil, err
 	}
 	load := keepalive.Load{Rate: rate, Warm: window / 5, Window: window}
