@@ -153,6 +153,7 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if err := cfg.Check(extensions.Program()); err != nil {
 		return nil, err
 	}
+	_ = cfg.TakeCompiled() // newProxy compiles it with settings of this process
 	n.cfg.Store(cfg)
 	if n.log == nil {
 		n.output = newLog(cfg.Log, os.Stderr)

@@ -15,7 +15,7 @@ func (n *Node) newProxy(c *proxy.Config) (*proxy.Proxy, error) {
 
 // prepareProxy makes the next proxy ready: a new one, another configuration of the running one, or none.
 func (n *Node) prepareProxy(r *reload) (change, error) {
-	old, next := n.proxy, r.next.Proxy
+	old, next, compiled := n.proxy, r.next.Proxy, r.next.TakeCompiled()
 	switch {
 	case old == nil && next == nil:
 		return change{}, nil
@@ -33,7 +33,11 @@ func (n *Node) prepareProxy(r *reload) (change, error) {
 			n.serving.group.Go(func() { n.endProxy(old, r) })
 		}}, nil
 	}
-	c, err := old.Prepare(next)
+	prepare := func() (*proxy.Change, error) { return old.PrepareCompiled(compiled) }
+	if compiled == nil { // the configuration was applied before
+		prepare = func() (*proxy.Change, error) { return old.Prepare(next) }
+	}
+	c, err := prepare()
 	if err != nil {
 		return change{}, err
 	}

@@ -19,10 +19,8 @@ func (n *Node) needRestarts(r *reload) map[string][]error {
 	add := func(section string, err error) {
 		refused[section] = append(refused[section], &Refused{section, err})
 	}
-	for _, d := range r.last.Differences(r.next) {
-		if d.Effect == config.NeedsRestart {
-			add(d.Section, needsRestart(d.At))
-		}
+	for _, d := range r.last.Restarts(r.next) {
+		add(d.Section, needsRestart(d.At))
 	}
 	switch {
 	case (n.hop == nil) != (len(r.next.Listeners) == 0):

@@ -18,6 +18,21 @@ func (c *Config) Check(formats []format.Format) error {
 	return err
 }
 
+// Compiled is a Config that was checked, with its routing tables.
+type Compiled struct {
+	cfg    *Config
+	tables []*route.Table // of the listeners
+}
+
+// Compile checks c, which must not be changed afterwards, and makes what Proxy.PrepareCompiled needs. The error is that of Check.
+func (c *Config) Compile(formats []format.Format) (*Compiled, error) {
+	tables, err := c.compile(formats)
+	if err != nil {
+		return nil, err
+	}
+	return &Compiled{c, tables}, nil
+}
+
 // compile checks c and returns the routing table of each listener.
 func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
 	k := checker{cfg: c, clusters: map[string]bool{}, protocols: map[string]upstream.Protocol{}, spoken: map[string]upstream.Protocol{}}
@@ -89,19 +104,19 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		return nil
 	}
 	speaks := l.clusterProtocol()
-	l.eachCluster(func(field, name string) {
+	l.eachCluster(func(field func() string, name string) {
 		switch spoken := k.spoken[name]; {
 		case !k.clusters[name]:
-			k.add(at+"."+field, "there is no cluster %q: add it to clusters", name)
+			k.add(at+"."+field(), "there is no cluster %q: add it to clusters", name)
 		case k.protocols[name] != "":
 			if own := k.protocols[name]; !canForward(speaks, own) {
-				k.add(at+"."+field, "cluster %q speaks %s: a request of %s has no meaning there", name, own, l.Protocol)
+				k.add(at+"."+field(), "cluster %q speaks %s: a request of %s has no meaning there", name, own, l.Protocol)
 			}
 		case spoken != "" && spoken != speaks:
 			if canForward(spoken, speaks) {
-				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, speaks)
+				k.add(at+"."+field(), "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, speaks)
 			} else {
-				k.add(at+"."+field, "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, speaks)
+				k.add(at+"."+field(), "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, speaks)
 			}
 		}
 		k.spoken[name] = speaks
@@ -132,19 +147,24 @@ func canForward(from, to upstream.Protocol) bool {
 	return (from == upstream.Bolt) == (to == upstream.Bolt)
 }
 
-// eachCluster calls tell for each cluster that l names. field is the path of the name in l.
-func (l *Listener) eachCluster(tell func(field, name string)) {
-	for h, host := range l.table().VirtualHosts {
-		for r, rule := range host.Routes {
-			at := l.field(fmt.Sprintf("virtual_hosts[%d].routes[%d]", h, r))
-			if l.Cluster == "" {
-				at += ".cluster"
+// eachCluster calls tell for each cluster that l names. field returns the path of the name in l.
+func (l *Listener) eachCluster(tell func(field func() string, name string)) {
+	hosts := l.table().VirtualHosts
+	for h := range hosts {
+		for r := range hosts[h].Routes {
+			rule := &hosts[h].Routes[r]
+			at := func() string {
+				at := l.field(fmt.Sprintf("virtual_hosts[%d].routes[%d]", h, r))
+				if l.Cluster == "" {
+					at += ".cluster"
+				}
+				return at
 			}
 			if rule.Cluster != "" {
 				tell(at, rule.Cluster)
 			}
 			for c, weighted := range rule.Clusters {
-				tell(fmt.Sprintf("%ss[%d].cluster", at, c), weighted.Cluster)
+				tell(func() string { return fmt.Sprintf("%ss[%d].cluster", at(), c) }, weighted.Cluster)
 			}
 		}
 	}

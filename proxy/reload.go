@@ -149,12 +149,17 @@ type Change struct {
 // addresses, which accept connections from then on, resolves names and opens the access log. If cfg is invalid, the error is
 // an Errors, and it names settings of the loops that cannot change. Another Prepare, and Shutdown, wait for Commit or Abort.
 func (p *Proxy) Prepare(cfg *Config) (*Change, error) {
-	tables, err := cfg.compile(p.formats)
+	compiled, err := cfg.Compile(p.formats)
 	if err != nil {
 		return nil, err
 	}
+	return p.PrepareCompiled(compiled)
+}
+
+// PrepareCompiled is Prepare for a configuration that was compiled with the formats of the proxy. It is called once for each.
+func (p *Proxy) PrepareCompiled(compiled *Compiled) (*Change, error) {
 	p.reloading.Lock()
-	c, err := p.prepare(cfg, tables)
+	c, err := p.prepare(compiled.cfg, compiled.tables)
 	if err != nil {
 		p.reloading.Unlock()
 		return nil, err

@@ -1,13 +1,17 @@
 package config
 
 import (
-	"fmt"
 	"reflect"
-	"strings"
+	"sync"
 	"time"
 
 	"example.com/ferry/internal/invalid"
 )
+
+// durations finds the durations of a configuration, in all sections.
+var durations = sync.OnceValue(func() *search {
+	return newSearch(func(f reflect.StructField) bool { return f.Type == reflect.TypeFor[time.Duration]() })
+})
 
 // checkDurations refuses durations outside of invalid.MinDuration and invalid.MaxDuration, wherever they are in c. Some
 // fields give zero and negative durations a meaning: their packages check those. A field that has an error gets no second one.
@@ -16,8 +20,12 @@ func (c *Config) checkDurations(errs *configErrors) {
 	for _, e := range *errs {
 		known[e.Field] = true
 	}
-	eachDuration("", reflect.ValueOf(*c), func(field string, d time.Duration) {
-		switch {
+	durations().each(c, func(at searchPath, v reflect.Value) {
+		d := time.Duration(v.Int())
+		if d == 0 || d >= invalid.MinDuration && d <= invalid.MaxDuration || d < 0 && d >= -invalid.MaxDuration {
+			return
+		}
+		switch field := at.String(); {
 		case known[field]:
 		case d < -invalid.MaxDuration:
 			errs.add(field, "%v: give at least %v", d, -invalid.MaxDuration)
@@ -25,35 +33,4 @@ func (c *Config) checkDurations(errs *configErrors) {
 			(*invalid.Errors)(errs).AddDuration("config", field, d)
 		}
 	})
-}
-
-// eachDuration calls visit for each duration in v, with its field such as limits.heartbeat or proxy.clusters[0].idle_timeout.
-func eachDuration(field string, v reflect.Value, visit func(field string, d time.Duration)) {
-	switch {
-	case v.Type() == reflect.TypeFor[time.Duration]():
-		visit(field, time.Duration(v.Int()))
-	case v.Kind() == reflect.Pointer && !v.IsNil():
-		eachDuration(field, v.Elem(), visit)
-	case v.Kind() == reflect.Slice:
-		for i := range v.Len() {
-			eachDuration(fmt.Sprintf("%s[%d]", field, i), v.Index(i), visit)
-		}
-	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
-			switch {
-			case options == "inline":
-				eachDuration(field, v.Field(i), visit)
-			case name != "" && name != "-":
-				eachDuration(join(field, name), v.Field(i), visit)
-			}
-		}
-	}
-}
-
-func join(parent, name string) string {
-	if parent == "" {
-		return name
-	}
-	return parent + "." + name
 }

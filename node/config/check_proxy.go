@@ -8,9 +8,19 @@ import (
 	"example.com/ferry/proxy"
 )
 
+// TakeCompiled returns the proxy as the last check has compiled it, and forgets it: routing tables are large. It returns nil if there is no proxy, or it
+// was taken.
+func (c *Config) TakeCompiled() *proxy.Compiled {
+	compiled := c.compiled
+	c.compiled = nil
+	return compiled
+}
+
 // checkProxy checks the proxy. Without listeners, it refuses the fields that need streams.
 func (c *Config) checkProxy(formats []format.Format, errs *configErrors) {
-	(*invalid.Errors)(errs).AddAt("config", "proxy", c.Proxy.Check(formats))
+	var err error
+	c.compiled, err = c.Proxy.Compile(formats)
+	(*invalid.Errors)(errs).AddAt("config", "proxy", err)
 	if len(c.Listeners) > 0 {
 		return
 	}

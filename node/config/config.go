@@ -70,7 +70,8 @@ type Config struct {
 	Log Log `yaml:"log,omitempty"`
 
 	// secrets are the fields whose values are secrets, because of where the file has them from.
-	secrets map[string]bool `yaml:"-"`
+	secrets  map[string]bool `yaml:"-"`
+	compiled *proxy.Compiled `yaml:"-"` // of Proxy, by the last check
 }
 
 // Listener is one address clients connect to.

@@ -37,6 +37,19 @@ func (c *Config) Differences(next *Config) []Difference {
 	return d.list
 }
 
+// Restarts returns the fields in which next differs from c and that need a restart: At and Section of a Difference.
+func (c *Config) Restarts(next *Config) (fields []Difference) {
+	was, is := reflect.ValueOf(*c), reflect.ValueOf(*next)
+	d := differences{}
+	d.walk(place{}, sides{was, is, was, is})
+	for _, each := range d.list {
+		if each.Effect == NeedsRestart {
+			fields = append(fields, Difference{Section: each.Section, At: each.At, Effect: each.Effect}) // the others have secrets
+		}
+	}
+	return fields
+}
+
 // differences collects the differences of two configurations.
 type differences struct{ list []Difference }
 
@@ -88,12 +101,14 @@ func (d *differences) add(p place, kind Kind, s sides) {
 
 // walk compares the values at a place.
 func (d *differences) walk(p place, s sides) {
-	if reflect.DeepEqual(s.was.Interface(), s.is.Interface()) {
+	kind := s.was.Kind()
+	if kind != reflect.Struct && kind != reflect.Pointer && reflect.DeepEqual(s.was.Interface(), s.is.Interface()) {
 		return
 	}
-	switch s.was.Kind() {
+	switch kind {
 	case reflect.Pointer:
 		switch {
+		case s.was.IsNil() && s.is.IsNil():
 		case s.was.IsNil():
 			d.add(p, Added, s)
 		case s.is.IsNil():
@@ -141,22 +156,26 @@ func (d *differences) entries(p place, s sides, was, is []string) {
 	entry := func(i int, key string) place {
 		return place{p.rule + "[]", fmt.Sprintf("%s[%d]", p.at, i), outer + key, ""}
 	}
+	inWas, inIs := indices(was), indices(is)
 	for i, key := range was {
-		if !slices.Contains(is, key) {
+		if _, stays := inIs[key]; !stays {
 			d.add(entry(i, keyOf(p.rule, s.shownWas.Index(i))), Removed, s)
 		}
 	}
 	var stay []string
 	for i, key := range is {
-		k := slices.Index(was, key)
-		if k < 0 {
+		k, known := inWas[key]
+		if !known {
 			d.add(entry(i, keyOf(p.rule, s.shownIs.Index(i))), Added, s)
 			continue
 		}
 		stay = append(stay, key)
 		d.walk(entry(i, keyOf(p.rule, s.shownWas.Index(k))), sides{s.was.Index(k), s.is.Index(i), s.shownWas.Index(k), s.shownIs.Index(i)})
 	}
-	common := slices.DeleteFunc(slices.Clone(was), func(key string) bool { return !slices.Contains(is, key) })
+	common := slices.DeleteFunc(slices.Clone(was), func(key string) bool {
+		_, stays := inIs[key]
+		return !stays
+	})
 	if p.section() == "proxy" && !slices.Equal(common, stay) { // elsewhere the order means nothing
 		d.add(p.below("order"), Changed, s.each(func(reflect.Value) reflect.Value { return reflect.Value{} }))
 	}
@@ -167,15 +186,24 @@ func keysOf(list string, v reflect.Value) []string {
 	if v.Type().Elem().Kind() != reflect.Struct {
 		return nil
 	}
-	keys := make([]string, 0, v.Len())
+	keys, seen := make([]string, 0, v.Len()), map[string]bool{}
 	for i := range v.Len() {
 		key := keyOf(list, v.Index(i))
-		if key == "" || slices.Contains(keys, key) {
+		if key == "" || seen[key] {
 			return nil
 		}
-		keys = append(keys, key)
+		keys, seen[key] = append(keys, key), true
 	}
 	return keys
+}
+
+// indices returns where each key is.
+func indices(keys []string) map[string]int {
+	at := make(map[string]int, len(keys))
+	for i, key := range keys {
+		at[key] = i
+	}
+	return at
 }
 
 // keyOf returns the address or name of an entry of a list; empty if it has none.
@@ -214,4 +242,11 @@ func short(v reflect.Value) string {
 		return ""
 	}
 	return text
+}
+
+func join(parent, name string) string {
+	if parent == "" {
+		return name
+	}
+	return parent + "." + name
 }

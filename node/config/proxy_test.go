@@ -83,6 +83,9 @@ func TestProxyOnly(t *testing.T) {
 			{Name: "calls", Endpoints: []upstream.EndpointConfig{{Address: "127.0.0.1:12300"}}},
 		},
 	}
+	if got.TakeCompiled() == nil {
+		t.Error("the proxy is not compiled")
+	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\n%+v\nwant\n%+v\n%+v", got, got.Proxy, want, want.Proxy)
 	}

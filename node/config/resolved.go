@@ -85,7 +85,10 @@ func (r redaction) copyTo(to, from reflect.Value, field string) {
 		if text != "" && isSecret(r.fields, field) {
 			text = redacted
 		}
-		to.SetString(userinfo.ReplaceAllString(text, "://"+redacted+"@"))
+		if strings.Contains(text, "://") {
+			text = userinfo.ReplaceAllString(text, "://"+redacted+"@")
+		}
+		to.SetString(text)
 	default:
 		to.Set(from)
 	}

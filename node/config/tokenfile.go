@@ -3,39 +3,27 @@ package config
 import (
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // MaxTokenFile bounds the file of a token, in bytes.
 const MaxTokenFile = 64 << 10
 
+// tokenFiles finds the fields token_file, in all sections.
+var tokenFiles = sync.OnceValue(func() *search {
+	return newSearch(func(f reflect.StructField) bool {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		return name == "token_file"
+	})
+})
+
 // TokenFiles returns the files that the fields token_file name, in all sections.
 func (c *Config) TokenFiles() []string {
 	var all []string
-	var walk func(v reflect.Value)
-	walk = func(v reflect.Value) {
-		switch v.Kind() {
-		case reflect.Pointer:
-			if !v.IsNil() {
-				walk(v.Elem())
-			}
-		case reflect.Slice:
-			for i := range v.Len() {
-				walk(v.Index(i))
-			}
-		case reflect.Struct:
-			for i := range v.NumField() {
-				f := v.Type().Field(i)
-				name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-				switch {
-				case !f.IsExported() || name == "-":
-				case name == "token_file" && v.Field(i).String() != "":
-					all = append(all, v.Field(i).String())
-				default:
-					walk(v.Field(i))
-				}
-			}
+	tokenFiles().each(c, func(_ searchPath, v reflect.Value) {
+		if file := v.String(); file != "" {
+			all = append(all, file)
 		}
-	}
-	walk(reflect.ValueOf(c))
+	})
 	return all
 }

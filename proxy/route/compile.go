@@ -14,11 +14,11 @@ const (
 	maxGRPCStatus = 16 // UNAUTHENTICATED
 )
 
-// compileRoute compiles a Rule.
-func (b *builder) compileRoute(at fieldPath, c *Rule) *Route {
-	r := &Route{Rule: *c, At: string(at)}
+// compileRoute compiles a Rule. name is its path in the configuration, and at too, or empty.
+func (b *builder) compileRoute(name string, at fieldPath, c *Rule) *Route {
+	r := &Route{Rule: *c, At: name}
 	if r.Name == "" {
-		r.Name = string(at)
+		r.Name = name
 	}
 	r.conditions = b.compileConditions(at.dot("match"), &c.Match)
 	given := 0

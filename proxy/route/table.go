@@ -1,7 +1,8 @@
 package route
 
 import (
-	"fmt"
+	"runtime"
+	"strconv"
 
 	"example.com/ferry/format"
 )
@@ -21,6 +22,15 @@ type Table struct {
 func New(c *Config, formats []format.Format) (*Table, error) { return newTable(c, formats, minGroup) }
 
 func newTable(c *Config, formats []format.Format, leastGroup int) (*Table, error) {
+	if t, errs := build(c, formats, leastGroup, false); errs == nil {
+		return t, nil
+	}
+	_, errs := build(c, formats, leastGroup, true)
+	return nil, errs
+}
+
+// build compiles a table. The errors name fields only if named is set.
+func build(c *Config, formats []format.Format, leastGroup int, named bool) (*Table, Errors) {
 	b := builder{
 		leastGroup: leastGroup,
 		formats:    map[string]format.Format{},
@@ -32,13 +42,17 @@ func newTable(c *Config, formats []format.Format, leastGroup int) (*Table, error
 		b.formats[f.Name()] = f
 	}
 	for i := range c.VirtualHosts {
-		b.compileVirtualHost(fieldPath(fmt.Sprintf("virtual_hosts[%d]", i)), &c.VirtualHosts[i])
+		name, at := "virtual_hosts["+strconv.Itoa(i)+"]", fieldPath("")
+		if named {
+			at = fieldPath(name)
+		}
+		b.compileVirtualHost(name, at, &c.VirtualHosts[i])
 	}
-	if b.errs != nil {
-		return nil, b.errs
-	}
-	return b.table, nil
+	return b.table, b.errs
 }
+
+// turn is how many routes are compiled before other goroutines get their turn: event loops share the processor.
+const turn = 32
 
 // Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
 func (c *Config) Check(formats []format.Format) error {
@@ -64,21 +78,25 @@ type builder struct {
 	leastGroup int // routes of the smallest payloadGroup
 }
 
-func (b *builder) compileVirtualHost(at fieldPath, c *VirtualHost) {
-	v := &virtualHost{}
+// compileVirtualHost compiles the virtual host called name. at is its name too, or empty.
+func (b *builder) compileVirtualHost(name string, at fieldPath, c *VirtualHost) {
+	v := &virtualHost{routes: make([]*Route, 0, len(c.Routes))}
 	if len(c.Hosts) == 0 {
 		b.addError(at.dot("hosts"), "empty: name a host, or * for all others")
 	}
-	for i, name := range c.Hosts {
-		if reason := b.table.hosts.add(name, v); reason != "" {
-			b.addError(at.dot("hosts").index(i), "%q %s", name, reason)
+	for i, host := range c.Hosts {
+		if reason := b.table.hosts.add(host, v); reason != "" {
+			b.addError(at.dot("hosts").index(i), "%q %s", host, reason)
 		}
 	}
 	for i := range c.Routes {
-		r := b.compileRoute(at.dot("routes").index(i), &c.Routes[i])
+		r := b.compileRoute(name+".routes["+strconv.Itoa(i)+"]", at.dot("routes").index(i), &c.Routes[i])
 		r.Index = len(b.table.routes)
 		v.routes = append(v.routes, r)
 		b.table.routes = append(b.table.routes, r)
+		if r.Index%turn == 0 {
+			runtime.Gosched()
+		}
 	}
 	v.index = b.table.newIndex(v.routes, b.leastGroup)
 }
