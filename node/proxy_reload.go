@@ -13,6 +13,16 @@ func (n *Node) newProxy(c *proxy.Config) (*proxy.Proxy, error) {
 	return proxy.New(&cfg, n.extensions.Formats, n.log)
 }
 
+// compiled returns what the proxy runs with; nil if there is no proxy.
+func (n *Node) compiled() *proxy.Compiled {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.proxy == nil {
+		return nil
+	}
+	return n.proxy.Compiled()
+}
+
 // prepareProxy makes the next proxy ready: a new one, another configuration of the running one, or none.
 func (n *Node) prepareProxy(r *reload) (change, error) {
 	old, next, compiled := n.proxy, r.next.Proxy, r.next.TakeCompiled()

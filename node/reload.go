@@ -112,7 +112,7 @@ func (w *watcher) reload() {
 		return
 	}
 	w.loaded = next
-	cfg, err := next.Config(w.node.extensions.Program())
+	cfg, err := next.ConfigAfter(w.node.extensions.Program(), w.node.compiled())
 	if err != nil {
 		w.unreadable(err)
 		return

@@ -14,7 +14,7 @@ import (
 
 // Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
 func (c *Config) Check(formats []format.Format) error {
-	_, err := c.compile(formats)
+	_, err := c.compile(formats, nil)
 	return err
 }
 
@@ -24,9 +24,27 @@ type Compiled struct {
 	tables []*route.Table // of the listeners
 }
 
+// table returns the table of the listener that has the name of l, or nil.
+func (c *Compiled) table(l *Listener) *route.Table {
+	if c != nil {
+		for i := range c.cfg.Listeners {
+			if c.cfg.Listeners[i].name() == l.name() {
+				return c.tables[i]
+			}
+		}
+	}
+	return nil
+}
+
 // Compile checks c, which must not be changed afterwards, and makes what Proxy.PrepareCompiled needs. The error is that of Check.
 func (c *Config) Compile(formats []format.Format) (*Compiled, error) {
-	tables, err := c.compile(formats)
+	return c.CompileAfter(formats, nil)
+}
+
+// CompileAfter is Compile for the next configuration of a proxy that runs with before, or nil. Virtual hosts whose Routes are the same slices are not
+// compiled again: their rate limits and retry budgets go on.
+func (c *Config) CompileAfter(formats []format.Format, before *Compiled) (*Compiled, error) {
+	tables, err := c.compile(formats, before)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +52,7 @@ func (c *Config) Compile(formats []format.Format) (*Compiled, error) {
 }
 
 // compile checks c and returns the routing table of each listener.
-func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
+func (c *Config) compile(formats []format.Format, before *Compiled) ([]*route.Table, error) {
 	k := checker{cfg: c, clusters: map[string]bool{}, protocols: map[string]upstream.Protocol{}, spoken: map[string]upstream.Protocol{}}
 	for i := range c.Clusters {
 		k.cluster(fmt.Sprintf("clusters[%d]", i), i)
@@ -52,7 +70,7 @@ func (c *Config) compile(formats []format.Format) ([]*route.Table, error) {
 			k.add(at+".address", "%q stands in listeners[%d] already", l.Address, first)
 		}
 		names[l.name()], addresses[l.Address] = i, i
-		tables[i] = k.listener(at, l, formats)
+		tables[i] = k.listener(at, l, formats, before.table(l))
 	}
 	k.errs.AddAt("proxy", "overload", c.Overload.Check())
 	if err := c.AccessLog.Check(); err != nil {
@@ -81,7 +99,7 @@ func (k *checker) cluster(at string, i int) {
 	k.errs.AddAt("proxy", at, c.Check())
 }
 
-func (k *checker) listener(at string, l *Listener, formats []format.Format) *route.Table {
+func (k *checker) listener(at string, l *Listener, formats []format.Format, before *route.Table) *route.Table {
 	if _, err := loop.ParseAddr(l.Address); err != nil {
 		k.add(at+".address", "%q: write a number and a port, as 127.0.0.1:8080, or 0.0.0.0:8080 for all of the machine's addresses, or unix: and a path", l.Address)
 	}
@@ -95,7 +113,7 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format) *rou
 		k.add(at, "%d of cluster, routes and virtual_hosts: a listener has one of them", given)
 		return nil
 	}
-	table, err := route.New(l.table(), formats)
+	table, err := route.NewAfter(l.table(), formats, before)
 	var errs Errors
 	if errors.As(err, &errs) {
 		for _, e := range errs {

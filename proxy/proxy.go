@@ -47,7 +47,7 @@ type Proxy struct {
 // errors in cfg. A failure of the system, such as a port in use, is another error. The Proxy refers to cfg, which
 // must not be changed afterwards.
 func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error) {
-	tables, err := cfg.compile(formats)
+	tables, err := cfg.compile(formats, nil)
 	if err != nil {
 		return nil, err
 	}

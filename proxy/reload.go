@@ -75,6 +75,7 @@ func (s httpService) use(l *Listener, p *exchange.Plan) {
 // parts are the objects that a reload replaces.
 type parts struct {
 	cfg       *Config
+	tables    []*route.Table // of the listeners
 	access    *traffic.Log
 	listeners map[string]*listener // key is the listener's name
 	clusters  map[string]*cluster
@@ -154,6 +155,13 @@ func (p *Proxy) Prepare(cfg *Config) (*Change, error) {
 		return nil, err
 	}
 	return p.PrepareCompiled(compiled)
+}
+
+// Compiled returns the configuration that the proxy runs with.
+func (p *Proxy) Compiled() *Compiled {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return &Compiled{p.parts.cfg, p.parts.tables}
 }
 
 // PrepareCompiled is Prepare for a configuration that was compiled with the formats of the proxy. It is called once for each.
@@ -270,7 +278,7 @@ func (p *Proxy) Reopen() error {
 // build creates the objects that cfg adds. The caller holds reloading.
 func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error) {
 	old := p.parts
-	next := parts{cfg: cfg, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
+	next := parts{cfg: cfg, tables: tables, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
 	defer func() {
 		if err != nil {
 			p.giveUp(next, old)

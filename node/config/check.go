@@ -15,6 +15,7 @@ import (
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/topic"
+	"example.com/ferry/proxy"
 	"example.com/ferry/transport"
 )
 
@@ -25,11 +26,11 @@ func (es *configErrors) add(field, reason string, args ...any) {
 	(*invalid.Errors)(es).Add("config", field, reason, args...)
 }
 
-// check returns everything that is wrong in c. The schema has refused wrong names and types before.
-func (c *Config) check(with Program) invalid.Errors {
+// check returns everything that is wrong in c. The schema has refused wrong names and types before. before is what a proxy runs with, or nil.
+func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 	var errs configErrors
 	if c.Proxy != nil {
-		c.checkProxy(with.Formats, &errs)
+		c.checkProxy(with.Formats, before, &errs)
 	} else if len(c.Listeners) == 0 {
 		errs.add("listeners", "none: a node needs an address clients can connect to")
 	}

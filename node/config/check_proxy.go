@@ -17,9 +17,9 @@ func (c *Config) TakeCompiled() *proxy.Compiled {
 }
 
 // checkProxy checks the proxy. Without listeners, it refuses the fields that need streams.
-func (c *Config) checkProxy(formats []format.Format, errs *configErrors) {
+func (c *Config) checkProxy(formats []format.Format, before *proxy.Compiled, errs *configErrors) {
 	var err error
-	c.compiled, err = c.Proxy.Compile(formats)
+	c.compiled, err = c.Proxy.CompileAfter(formats, before)
 	(*invalid.Errors)(errs).AddAt("config", "proxy", err)
 	if len(c.Listeners) > 0 {
 		return

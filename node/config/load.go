@@ -9,6 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"example.com/ferry/format"
+	"example.com/ferry/proxy"
 	"example.com/ferry/transport"
 )
 
@@ -52,18 +53,21 @@ func Parse(file string, data []byte, with Program) (*Config, error) {
 }
 
 // Config returns the configuration that the text describes, on top of the defaults. Text that cannot be used gives Errors.
-func (s *Source) Config(with Program) (*Config, error) {
-	cfg, errs := s.config(with)
+func (s *Source) Config(with Program) (*Config, error) { return s.ConfigAfter(with, nil) }
+
+// ConfigAfter is Config for the next configuration of a proxy that runs with before, or nil: see proxy.Config.CompileAfter.
+func (s *Source) ConfigAfter(with Program, before *proxy.Compiled) (*Config, error) {
+	cfg, errs := s.config(with, before)
 	if len(errs) > 0 {
 		return nil, s.masked(sorted(errs))
 	}
 	return cfg, nil
 }
 
-func (s *Source) config(with Program) (cfg *Config, errs Errors) {
+func (s *Source) config(with Program, before *proxy.Compiled) (cfg *Config, errs Errors) {
 	if cfg := s.takePlain(); cfg != nil {
 		cfg.complete()
-		if len(cfg.check(with)) == 0 {
+		if len(cfg.check(with, before)) == 0 {
 			return cfg, nil
 		}
 	}
@@ -73,7 +77,7 @@ func (s *Source) config(with Program) (cfg *Config, errs Errors) {
 	}
 	cfg.complete()
 	cfg.secrets = s.secretFields()
-	return cfg, s.errorsOf(cfg.check(with))
+	return cfg, s.errorsOf(cfg.check(with, before))
 }
 
 // decoded returns what the YAML library reads, on top of the defaults.
@@ -148,7 +152,7 @@ func body(tree *ast.File) ast.Node {
 // Check reports what is wrong with c, for configurations that did not come from Load. The errors name fields only.
 func (c *Config) Check(with Program) error {
 	c.complete()
-	return c.check(with).Err()
+	return c.check(with, nil).Err()
 }
 
 func sorted(errs Errors) Errors {

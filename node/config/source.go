@@ -2,9 +2,9 @@ package config
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,9 +25,9 @@ type Source struct {
 	docs     []*document
 	root     ast.Node // of all files together; nil if they are empty
 	origins  map[ast.Node]*document
-	patterns []string                     // of include, with the folder of the file
-	read     []string                     // the files that were read, or are missing
-	content  map[string][sha256.Size]byte // of read
+	patterns []string          // of include, with the folder of the file
+	read     []string          // the files that were read, or are missing
+	content  map[string]uint64 // of read
 	errs     Errors
 
 	text    string // of the file, for parse
@@ -87,7 +87,7 @@ func readPipe(path string) ([]byte, error) {
 
 // newSource reads what the text of a file needs. The tree of a plain text is made when there is an error in it, or a question about it.
 func newSource(path string, data []byte, memory *plainMemory) *Source {
-	s := &Source{env: os.LookupEnv, text: string(data), memory: memory, docs: []*document{{file: path}}, content: map[string][sha256.Size]byte{}}
+	s := &Source{env: os.LookupEnv, text: string(data), memory: memory, docs: []*document{{file: path}}, content: map[string]uint64{}}
 	if s.plain = readPlain(s.text, memory); s.plain == nil {
 		s.parseText()
 		return s
@@ -119,7 +119,7 @@ func readFile(path string) ([]byte, error) {
 
 // load parses the file, and then those that it includes.
 func (s *Source) load(path string, data []byte) {
-	s.origins, s.secretNodes, s.content = map[ast.Node]*document{}, map[ast.Node]bool{}, map[string][sha256.Size]byte{}
+	s.origins, s.secretNodes, s.content = map[ast.Node]*document{}, map[ast.Node]bool{}, map[string]uint64{}
 	s.root = s.parse(path, data)
 	s.include()
 }
@@ -175,8 +175,14 @@ func (s *Source) note(path string, data []byte) {
 	if _, known := s.content[path]; !known {
 		s.read = append(s.read, path)
 	}
-	s.content[path] = sha256.Sum256(data)
+	s.content[path] = digest(data)
 }
+
+// seed is that of all digests in this process.
+var seed = maphash.MakeSeed()
+
+// digest changes when a file does.
+func digest(data []byte) uint64 { return maphash.Bytes(seed, data) }
 
 // readSecret returns the content of the file of ${file:PATH}, whose PATH is relative to the folder of the file that has it.
 func (s *Source) readSecret(in *document, path string) ([]byte, error) {
@@ -216,7 +222,7 @@ func (s *Source) Stale() bool {
 			return false
 		}
 		was, known := s.content[path]
-		return !known || was != sha256.Sum256(data)
+		return !known || was != digest(data)
 	})
 }
 

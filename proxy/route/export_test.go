@@ -4,5 +4,5 @@ import "example.com/ferry/format"
 
 // NewWithGroups is New with another number of routes that make a group.
 func NewWithGroups(c *Config, formats []format.Format, least int) (*Table, error) {
-	return newTable(c, formats, least)
+	return newTable(c, formats, nil, least)
 }

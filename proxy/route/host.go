@@ -13,6 +13,7 @@ const maxHost = 255
 
 // virtualHost is a compiled VirtualHost.
 type virtualHost struct {
+	rules  []Rule // what routes were compiled from
 	routes []*Route
 	index  index
 }

@@ -1,0 +1,88 @@
+package route_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"example.com/ferry/format/all"
+	"example.com/ferry/proxy/route"
+)
+
+// TestNewAfter changes a configuration again and again. The table that is made after the one before has the same routes, clusters and
+// results as a new one.
+func TestNewAfter(t *testing.T) {
+	t.Parallel()
+	c := choices{rand.New(rand.NewPCG(7, 8))}
+	shared := 0
+	for range 60 {
+		config := &route.Config{}
+		var last *route.Table
+		for range 12 {
+			config = c.changed(config)
+			after, err := route.NewAfter(config, all.Formats(), last)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fresh := table(t, config)
+			if !reflect.DeepEqual(after.Clusters(), fresh.Clusters()) || len(after.Routes()) != len(fresh.Routes()) {
+				t.Fatalf("got %d routes, clusters %v, want %d routes, clusters %v", len(after.Routes()), after.Clusters(), len(fresh.Routes()), fresh.Clusters())
+			}
+			for i, r := range after.Routes() {
+				want := fresh.Routes()[i]
+				if r.Index != i || r.At != want.At || r.Name != want.Name || !reflect.DeepEqual(r.Rule, want.Rule) || r.Pick(0) != want.Pick(0) || r.Pick(1<<63) != want.Pick(1<<63) {
+					t.Fatalf("route %d: got %+v, want %+v", i, r, want)
+				}
+				if last != nil && i < len(last.Routes()) && last.Routes()[i] == r {
+					shared++
+				}
+			}
+			m, reference := after.NewMatcher(), fresh.NewMatcher()
+			for range 20 {
+				r, payload := c.request(), c.payload()
+				r.Host = fmt.Appendf(nil, "h%d", c.IntN(8))
+				if got, want := inPieces(m, r, payload, c.IntN(len(payload)+1)), inPieces(reference, r, payload, 0); got != want {
+					t.Fatalf("%s %s: got %s, want %s", r.Host, r.Path, got, want)
+				}
+			}
+			last = after
+		}
+	}
+	if shared < 1000 {
+		t.Errorf("%d routes are shared: too few", shared)
+	}
+}
+
+// changed returns a configuration that shares most virtual hosts with another one.
+func (c choices) changed(last *route.Config) *route.Config {
+	next := &route.Config{VirtualHosts: slices.Clone(last.VirtualHosts)}
+	made := func() (v route.VirtualHost) {
+		for i := range 1 + c.IntN(6) {
+			rule := to(fmt.Sprint("route ", i), c.match())
+			rule.Cluster = pick(c, "a", "b", "c")
+			if c.IntN(4) == 0 {
+				rule.Cluster, rule.Clusters = "", []route.Weighted{{Cluster: pick(c, "a", "d"), Weight: 1}, {Cluster: "e", Weight: 2}}
+			}
+			v.Routes = append(v.Routes, rule)
+		}
+		return v
+	}
+	n := len(next.VirtualHosts)
+	switch at := c.IntN(n + 1); {
+	case at == n || n < 3:
+		next.VirtualHosts = append(next.VirtualHosts, made())
+	case c.IntN(4) == 0:
+		next.VirtualHosts = slices.Delete(next.VirtualHosts, at, at+1)
+	case c.IntN(3) == 0:
+		other := c.IntN(n)
+		next.VirtualHosts[at], next.VirtualHosts[other] = next.VirtualHosts[other], next.VirtualHosts[at]
+	default:
+		next.VirtualHosts[at] = made()
+	}
+	for i := range next.VirtualHosts { // the names of hosts change, and the routes stay
+		next.VirtualHosts[i].Hosts = []string{fmt.Sprint("h", i)}
+	}
+	return next
+}
