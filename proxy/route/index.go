@@ -1,6 +1,7 @@
 package route
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,15 +11,15 @@ import (
 // routes in unindexed. The list is found by the path or the Bolt service of the request. Within a list, routes with values of the same
 // header field and routes with conditions on the same payload fields are in groups.
 type index struct {
-	literals  []literal              // sorted by text
+	texts     []string               // of literals, sorted; their bytes are next to each other, so that a search reads few cache lines
+	literals  []literal              // in the order of texts
 	services  map[string]*candidates // key is the Bolt service
 	unindexed candidates             // routes without a literal path and without a service
 }
 
 // literal is a path or prefix that occurs in the conditions of routes.
 type literal struct {
-	text   string
-	parent int        // index of the longest other literal that is a prefix of text; -1 if there is none
+	parent int        // index of the longest other literal that is a prefix of this one; -1 if there is none
 	routes candidates // routes of this literal and of all its ancestors
 }
 
@@ -42,13 +43,12 @@ func (t *Table) newIndex(routes []*Route, least int) index {
 		c := t.candidates(routes, list, least)
 		x.services[service] = &c
 	}
-	for text, list := range byText {
-		x.literals = append(x.literals, literal{text, -1, t.candidates(routes, list, least)})
-	}
-	slices.SortFunc(x.literals, func(a, b literal) int { return strings.Compare(a.text, b.text) })
-	for i := range x.literals {
+	x.texts = adjacent(slices.Sorted(maps.Keys(byText)))
+	x.literals = make([]literal, len(x.texts))
+	for i, text := range x.texts {
 		l := &x.literals[i]
-		for l.parent = i - 1; l.parent >= 0 && !strings.HasPrefix(l.text, x.literals[l.parent].text); {
+		l.routes = t.candidates(routes, byText[text], least)
+		for l.parent = i - 1; l.parent >= 0 && !strings.HasPrefix(text, x.texts[l.parent]); {
 			l.parent = x.literals[l.parent].parent
 		}
 		if l.parent >= 0 {
@@ -58,15 +58,25 @@ func (t *Table) newIndex(routes []*Route, least int) index {
 	return x
 }
 
+// adjacent returns copies of texts whose bytes are next to each other.
+func adjacent(texts []string) []string {
+	all := strings.Join(texts, "")
+	copies := make([]string, len(texts))
+	for i, text := range texts {
+		copies[i], all = all[:len(text)], all[len(text):]
+	}
+	return copies
+}
+
 // candidates returns the indexed routes that may match r, or nil.
 func (x *index) candidates(r *Request) *candidates {
 	if r.Bolt.Service != nil {
 		return x.services[string(r.Bolt.Service)]
 	}
-	low, high := 0, len(x.literals) // texts of literals[:low] are at most the path, those of literals[high:] are greater
+	low, high := 0, len(x.texts) // texts[:low] are at most the path, texts[high:] are greater
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if x.literals[middle].text <= string(r.Path) {
+		if x.texts[middle] <= string(r.Path) {
 			low = middle + 1
 		} else {
 			high = middle
@@ -75,8 +85,8 @@ func (x *index) candidates(r *Request) *candidates {
 	// Take the last literal whose text is at most the path. Each literal that is a prefix of the path is this literal
 	// or one of its ancestors.
 	for at := low - 1; at >= 0; at = x.literals[at].parent {
-		if l := &x.literals[at]; len(l.text) <= len(r.Path) && l.text == string(r.Path[:len(l.text)]) {
-			return &l.routes
+		if text := x.texts[at]; len(text) <= len(r.Path) && text == string(r.Path[:len(text)]) {
+			return &x.literals[at].routes
 		}
 	}
 	return nil

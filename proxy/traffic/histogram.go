@@ -31,9 +31,9 @@ var bounds = [...]time.Duration{
 
 // durationCounts is a histogram that is being filled.
 type durationCounts struct {
-	counts    [len(bounds) + 1]uint64 // indexed by bucket; the last element counts durations above all bounds
 	hours     uint64
-	remainder time.Duration // sum of the durations below a full hour; a sum in ns alone would overflow after a day of 100,000 requests in flight
+	remainder time.Duration           // sum of the durations below a full hour; a sum in ns alone would overflow after a day of 100,000 requests in flight
+	counts    [len(bounds) + 1]uint64 // indexed by bucket; the last element counts durations above all bounds
 }
 
 // firstBound maps the bit length of a duration to an index of bounds: the first bound that is not below the shortest
