@@ -256,13 +256,17 @@ func (s *Source) Warnings(now time.Time) []*Error {
 // CertificateWarnings returns a warning for each certificate in the files of the configuration that has expired at now, is not valid yet, or
 // expires within a time.
 func (s *Source) CertificateWarnings(now time.Time, within time.Duration) []*Error {
+	s.parseText()
 	w := warner{source: s, now: now, within: within}
 	w.walk(s.root, nil)
 	return w.list
 }
 
 // At returns an error of a field, such as listeners[0].address, with the place of its value or of the closest one around it.
-func (s *Source) At(field, reason string) *Error { return s.errorAtValue(steps(field), reason) }
+func (s *Source) At(field, reason string) *Error {
+	s.parseText()
+	return s.errorAtValue(steps(field), reason)
+}
 
 // errorsOf returns the errors of fields with their places.
 func (s *Source) errorsOf(found invalid.Errors) Errors {
