@@ -203,7 +203,8 @@ func TestChecks(t *testing.T) {
 		{name: "pod that drains too long", text: "drain: {delay: 5s, timeout: 40s}\n", machine: environment("KUBERNETES_SERVICE_HOST", "10.0.0.1"), want: "warning configuration: draining may take 45s"},
 		{name: "node not ready", config: func(c *Config) { c.Running = &Running{Ready: 503, Said: "not ready: draining"} }, want: "fault node: not ready: draining"},
 		{name: "node with a link down", config: func(c *Config) { c.Running = &Running{Ready: 200, Said: "ready, but 1 of 1 links are down"} }, want: "warning node: links are down"},
-		{name: "no node", config: func(c *Config) { c.Running = &Running{Err: errors.New("refused")} }},
+		{name: "no node", config: func(c *Config) { c.Running = &Running{Err: syscall.ECONNREFUSED} }},
+		{name: "node that hangs", config: func(c *Config) { c.Running = &Running{Err: context.DeadlineExceeded} }, want: "warning node: does not respond as a node does"},
 		{name: "no node at the named address", config: func(c *Config) { c.Running = &Running{Named: true, Err: errors.New("refused")} }, want: "fault node: no node responds"},
 		{name: "clock of the node", config: func(c *Config) { c.Running = &Running{Ready: 200, Said: "ready", Clock: today.Add(-time.Minute)} }, want: "warning node: differ by 1m0s"},
 		{name: "descriptors of the node", config: func(c *Config) {

@@ -32,7 +32,7 @@ func (x *exam) dataPermissions() {
 		parent := existingFolder(dir)
 		if err := x.Machine.Writable(parent); err != nil {
 			x.fault(Finding{
-				What: fmt.Sprintf("%s does not exist, and user %d may not make it in %s", dir, x.Machine.User, parent), Where: where,
+				What: fmt.Sprintf("%s does not exist, and user %d may not make it in %s", absolute(dir), x.Machine.User, parent), Where: where,
 				Why: "the node does not start", Mend: fmt.Sprintf("sudo install -d -o %d -m 700 %s; or name another data_dir", x.Machine.User, absolute(dir)),
 			})
 		}

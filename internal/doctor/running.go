@@ -1,10 +1,12 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -37,8 +39,15 @@ func (x *exam) running() {
 		reason, _, _ := strings.Cut(r.Err.Error(), "\n")
 		x.fault(Finding{What: fmt.Sprintf("no node responds at %s: %s", r.Address, reason), Where: r.Address, Why: "it does not run, or its admin server has another address", Mend: "ferry run, or systemctl status ferry; name the address of its admin server"})
 		return
-	case r.Err != nil:
+	case errors.Is(r.Err, syscall.ECONNREFUSED):
 		x.unchecked("no node runs at %s", r.Address)
+		return
+	case r.Err != nil:
+		reason, _, _ := strings.Cut(r.Err.Error(), "\n")
+		x.warning(Finding{
+			What: fmt.Sprintf("what listens at %s does not respond as a node does: %s", r.Address, reason), Where: r.Address,
+			Why: "the node hangs, or another program has its port", Mend: "ss -lnp names the process; kill -QUIT ends a node that hangs, and writes to its log what its goroutines did",
+		})
 		return
 	}
 	switch {

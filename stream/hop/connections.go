@@ -51,7 +51,7 @@ func (b *Broker) CloseConnection(id ferry.SourceID) error {
 	if s == nil {
 		return ErrNoClient
 	}
-	s.log.Info("connection closed by an operator")
+	b.cfg.Load().Log.Info("connection closed by an operator", "source", uint32(id), "name", s.name, "identity", s.identity.Load().Name, "addr", s.addr)
 	s.client.close(&native.Error{Code: native.CodeDraining, Reason: "an operator has closed this connection"})
 	return nil
 }

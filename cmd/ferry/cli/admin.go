@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,8 +49,17 @@ func (c *adminOutput) do(method, path string, v any) error {
 	defer client.close()
 	ctx, stop := interruptible()
 	defer stop()
-	return client.decode(ctx, method, path, v)
+	ctx, cancel := context.WithTimeoutCause(ctx, adminTimeout, fmt.Errorf("%s did not respond within %v: the node hangs, or is overloaded", client.base, adminTimeout))
+	defer cancel()
+	err = client.decode(ctx, method, path, v)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return err
 }
+
+// adminTimeout bounds a request to a node.
+const adminTimeout = 30 * time.Second
 
 // table prints rows in columns.
 func table(e *env, rows [][]string) error {

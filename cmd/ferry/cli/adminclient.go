@@ -30,6 +30,9 @@ type adminFlags struct {
 // maxAdminResponse bounds the response of an admin server, in bytes. /metrics of a node with many tags has some MiB.
 const maxAdminResponse = 64 << 20
 
+// connectTimeout bounds connecting to an admin server.
+const connectTimeout = 10 * time.Second
+
 // adminClient requests an admin server. Its methods may overlap.
 type adminClient struct {
 	base  *url.URL
@@ -64,7 +67,9 @@ func (a *adminFlags) client(address string) (*adminClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.http.Transport = &http.Transport{TLSClientConfig: trust}
+	c.http.Transport = &http.Transport{
+		TLSClientConfig: trust, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
+	}
 	c.token, err = a.token(base)
 	return c, err
 }
@@ -179,7 +184,7 @@ func (c *adminClient) open(ctx context.Context, method, path string) (*http.Resp
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096)) // the status says enough without it
 	refused := &adminError{status: response.StatusCode, text: strings.TrimSpace(string(text)), date: dateOf(response)}
 	if response.StatusCode == http.StatusUnauthorized {
-		refused.advice = "\nname the file with its token with --admin-token-file"
+		refused.advice = "\nname the file with its token with --admin-token-file, or the node's data directory with --data-dir; only the node's user may read them"
 	}
 	return nil, refused
 }

@@ -77,7 +77,7 @@ func sampleAt(seconds int) *Sample {
 					{Address: "10.0.0.2:80", Healthy: true, EjectedFor: 12.5, Requests: map[string]int64{"failure": 200 * int64(n)}, Failed: 200 * int64(n), Ejections: 1},
 					{Address: "10.0.0.3:80", Requests: map[string]int64{}},
 				},
-			}, {Name: "calls", Endpoints: []admin.ProxyEndpoint{{Address: "[2001:db8::1]:12200", Healthy: true}}}},
+			}, {Name: "calls", Endpoints: []admin.ProxyEndpoint{{Address: "[2001:db8::1]:12200", Healthy: true, Drained: true}}}},
 		},
 		Tags: []Tag{
 			{Name: "orders/1", In: Traffic{600 * n, 160_000 * n}, Out: Traffic{1200 * n, 320_000 * n}},

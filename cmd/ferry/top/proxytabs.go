@@ -99,7 +99,7 @@ func endpointsTab() tab {
 			for _, c := range proxyOf(w.now()).Clusters {
 				for _, e := range c.Endpoints {
 					all++
-					if e.Healthy && e.EjectedFor == 0 {
+					if e.Healthy && e.EjectedFor == 0 && !e.Drained {
 						up++
 					}
 				}
@@ -131,6 +131,8 @@ func clusterRows(w *window) []row {
 			connections, ejections = connections+e.Connections, ejections+e.Ejections
 			state, how := "up", good
 			switch {
+			case e.Drained:
+				state, how = "drained", warn
 			case !e.Healthy:
 				state, how = "down", bad
 			case e.EjectedFor > 0:

@@ -1,18 +1,19 @@
-// Clusters shows one card for each cluster of the proxy, with its endpoints. A cluster with an endpoint that is down or ejected
-// is highlighted.
+// Clusters shows one card for each cluster of the proxy, with its endpoints. A cluster with an endpoint that is down, ejected or
+// drained is highlighted.
 
 import { show } from './format.js';
 import { Table } from './table.js';
 
 // state returns the state of an endpoint, as [text, class].
 function state(e) {
+  if (e.drained) return ['drained', 'pill stopped'];
   if (!e.healthy) return ['down', 'pill failed'];
   if (e.ejected_for) return [`ejected, ${show(Math.ceil(e.ejected_for), 'count')} s left`, 'pill waiting'];
   return ['up', 'pill running'];
 }
 
 // up reports whether the proxy sends requests to an endpoint.
-export function up(e) { return e.healthy && !e.ejected_for; }
+export function up(e) { return !e.drained && e.healthy && !e.ejected_for; }
 
 export class Clusters {
   constructor(root, none) {
@@ -48,7 +49,7 @@ export class Clusters {
 
   write({ root, table, pill, notes }, c) {
     const all = c.endpoints.length, used = c.endpoints.filter(up).length;
-    const down = c.endpoints.some((e) => !e.healthy) || !all;
+    const down = c.endpoints.some((e) => !e.healthy && !e.drained) || !all;
     root.classList.toggle('down', down);
     root.classList.toggle('ejected', !down && used < all);
     pill.className = `pill ${down ? 'failed' : used < all ? 'waiting' : 'running'}`;

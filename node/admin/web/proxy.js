@@ -65,7 +65,13 @@ function summary(t, s) {
   mark('failing', s.all.failing >= 1);
   mark('endpoints', used < endpoints.length || s.clusters.some((c) => !c.endpoints.length));
   showProblems(s.clusters.filter((c) => !c.endpoints.length).map((c) => `${c.name} has no endpoints: its names do not resolve`)
-    .concat(endpoints.filter((e) => !up(e)).map((e) => `${e.address} of ${e.cluster} ${e.healthy ? 'is ejected: its requests failed' : 'is down: its health checks fail'}`)));
+    .concat(endpoints.filter((e) => !up(e)).map((e) => `${e.address} of ${e.cluster} ${why(e)}`)));
+}
+
+// why returns why an endpoint gets no requests.
+function why(e) {
+  if (e.drained) return 'is drained: an operator did that';
+  return e.healthy ? 'is ejected: its requests failed' : 'is down: its health checks fail';
 }
 
 // hasRequests reports whether the proxy has received a request since its start.

@@ -1,0 +1,51 @@
+package hop_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/hop"
+)
+
+// TestConnections checks what is told of clients, and that one of them can be disconnected.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	b, _ := jsonBroker(t, hop.Config{})
+	l := localListener(b)
+	began := time.Now()
+	first, _ := connectLocal(t, l, 1)
+	second, h := connectLocal(t, l, 1)
+	localTag(t, first, "a/b")
+	localTag(t, first, "a/c")
+	if _, err := second.Subscribe(hop.LocalSubConfig{Filter: "a/#"}); err != nil {
+		t.Fatal(err)
+	}
+	all := b.Connections()
+	if len(all) != 2 || all[0].ID >= all[1].ID {
+		t.Fatalf("%+v, want two connections in the order of their IDs", all)
+	}
+	for i, c := range all {
+		if c.Addr != "test" || c.Listener.String() != "127.0.0.1:80" || c.Client == "" || c.Client != c.Identity || c.Since.Before(began) || c.Since.After(time.Now()) {
+			t.Errorf("connection %d: %+v", i, c)
+		}
+	}
+	if all[0].Publishes != 2 || all[0].Subscriptions != 0 || all[1].Publishes != 0 || all[1].Subscriptions != 1 {
+		t.Errorf("%+v, want a publisher of two tags and a subscriber", all)
+	}
+	if err := b.CloseConnection(all[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	h.await(t, "the client is told", func() bool { return len(h.closed) == 1 })
+	var why *native.Error
+	if !errors.As(h.closed[0], &why) || why.Code != native.CodeDraining {
+		t.Errorf("the client was closed because of %v, want code draining", h.closed[0])
+	}
+	if left := b.Connections(); len(left) != 1 || left[0].ID != all[0].ID {
+		t.Errorf("%+v, want the other client", left)
+	}
+	if err := b.CloseConnection(all[1].ID); !errors.Is(err, hop.ErrNoClient) {
+		t.Errorf("again: %v, want %v", err, hop.ErrNoClient)
+	}
+}
