@@ -41,7 +41,7 @@ type shapePlace struct {
 	words   []shapeWord
 	score   int8  // rises with each message that has the shape, falls with each other one
 	passing uint8 // number of messages that are not compared
-	pause   uint8 // passing after the last learn; grows while no message has the shape
+	pause   uint8 // passing after the last learn; grows while few messages have the shape
 }
 
 // shapeWord is eight bytes of a message, of which the bits of mask decide about validity.
@@ -62,7 +62,9 @@ func (v *Validator) Validate(data []byte, hint uint32) error {
 		return v.format.Validate(data, v.options)
 	}
 	if p.fits(data) {
-		p.score, p.pause = min(p.score+1, maxScore), 0
+		if p.score = min(p.score+1, maxScore); p.score >= maxScore/2 { // not by chance
+			p.pause = 0
+		}
 		return nil
 	}
 	err := v.format.Validate(data, v.options)
