@@ -90,7 +90,7 @@ func (p *pool) dial(d wire.Dialect, closeWhenIdle bool) *upstreamConn {
 	if !p.endpoint.Connect() {
 		return nil
 	}
-	u := &upstreamConn{pool: p, dialect: d, closeWhenIdle: closeWhenIdle}
+	u := &upstreamConn{pool: p, dialect: d, closeWhenIdle: closeWhenIdle || p.loop.Stopping()}
 	u.socket = p.endpoint.Dial(p.loop, upstream.Bolt, u)
 	return u
 }

@@ -126,6 +126,37 @@ func TestShutdownOfBusyClient(t *testing.T) {
 	}
 }
 
+// A connection to a server that is dialed after Shutdown is closed with its last response. Shutdown would wait for it.
+func TestShutdownAfterLateDial(t *testing.T) {
+	t.Parallel()
+	held := make(chan *peer, 1)
+	s := newServer(t, nil)
+	s.handle = func(p *peer, f wire.Frame) {
+		if s.served.Load() == 1 {
+			held <- p
+			return
+		}
+		echo(p, f)
+	}
+	p := start(t, nil, nil, retrying(route.OnReset), cluster("c", s))
+	c := p.dial()
+	c.send(call(wire.V1, 1, "a", nil))
+	first := <-held
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		ended <- p.group.Shutdown(ctx)
+	}()
+	l := p.group.Loops()[0]
+	proxytest.Eventually(t, "the loop is stopping", func() bool { return proxytest.OnLoop(t, l, l.Stopping) })
+	_ = first.Close() // the proxy sends the request again, on another connection
+	c.status(1, wire.StatusSuccess)
+	if err := <-ended; err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+}
+
 func TestOwns(t *testing.T) {
 	t.Parallel()
 	p := simple(t, nil, newServer(t, nil))

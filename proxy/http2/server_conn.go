@@ -44,7 +44,7 @@ var (
 
 // newServerConn begins to connect to the endpoint of p. Streams may be opened at once: what they send is queued.
 func newServerConn(p *pool) *serverConn {
-	sc := &serverConn{pool: p}
+	sc := &serverConn{pool: p, closeWhenIdle: p.loop.Stopping()}
 	sc.usedAt = p.loop.Now()
 	protocol := upstream.HTTP2
 	if p.fallback != nil {
