@@ -12,7 +12,7 @@ import (
 
 // setSlices gives every thread of the process a time slice of d: sched_setattr(2), sched_runtime of a SCHED_OTHER thread,
 // Linux 6.12. A new thread inherits the slice from the thread that creates it. So setSlices lists the threads until it finds
-// no new one.
+// no new one. Zero means the kernel's default.
 func setSlices(d time.Duration) error {
 	seen := make(map[int]bool)
 	for {
@@ -52,7 +52,7 @@ func setSlice(tid int, d time.Duration) error {
 	if attr, err = unix.SchedGetAttr(tid, 0); err != nil {
 		return err
 	}
-	if attr.Runtime != uint64(d) {
+	if d > 0 && attr.Runtime != uint64(d) {
 		return errors.New("the kernel ignores sched_runtime: Linux 6.12 is the first that does not")
 	}
 	return nil

@@ -50,5 +50,10 @@ func TuneProcess(t Tuning) Tuned {
 	return done
 }
 
+// ResetKernelSlices gives all threads the kernel's default time slices. A process inherits slices from the process that has started it: a
+// program that TuneProcess has tuned, and that starts itself again, calls it if the new process shall not be tuned. It returns an error where
+// TuneProcess would.
+func ResetKernelSlices() error { return setSlices(0) }
+
 // processors returns the GOMAXPROCS for a number of tokens.
 func processors(tokens int) int { return max(tokens+2, 2*tokens, 2*Cores()) }

@@ -5,6 +5,7 @@ package handover
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,7 +25,13 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(role) {
 	case "":
 		os.Exit(m.Run())
-	case "greets", "wants", "fails", "dies":
+	case "leaves", "gives":
+		if err := predecessor(os.Getenv(role)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(9)
+	case "greets", "wants", "fails", "dies", "alone":
 		if err := successor(os.Getenv(role)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -35,6 +42,27 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+}
+
+// predecessor starts a process that goes on without it. Its own process ends before or after it has given up what that one wants.
+func predecessor(role string) error {
+	s := NewSet()
+	l, err := s.Listen(context.Background(), &net.ListenConfig{}, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(l.Addr())
+	next, err := s.Start(Command{os.Args[0], os.Args[:1], append(os.Environ(), "FERRY_HANDOVER_TEST_ROLE=alone", "ADDRESS=127.0.0.1:0")})
+	if err != nil {
+		return err
+	}
+	if ready, err := next.Await(context.Background()); ready || err != nil {
+		return fmt.Errorf("got %v, %w, want a process that wants", ready, err)
+	}
+	if role == "gives" {
+		return next.Give()
+	}
+	return nil
 }
 
 // successor takes over, and responds to one client with its process ID.
@@ -56,6 +84,17 @@ func successor(role string) error {
 		if err := before.Want(); err != nil {
 			return err
 		}
+	case "alone":
+		if err := before.Want(); err != nil && !errors.Is(err, ErrGone) {
+			return err
+		}
+		_, _ = before.in.ReadByte() // until the predecessor has ended
+		return greet(s, os.Getenv("ADDRESS"), func() error {
+			if err := before.Ready(); !errors.Is(err, ErrGone) {
+				return fmt.Errorf("got %w, want %w", err, ErrGone)
+			}
+			return nil
+		})
 	}
 	return greet(s, os.Getenv("ADDRESS"), before.Ready)
 }
@@ -151,6 +190,33 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
+// TestPredecessorEnds ends a process before its successor serves: the successor goes on, with the sockets.
+func TestPredecessorEnds(t *testing.T) {
+	for _, as := range []string{"leaves", "gives"} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), role+"="+as)
+		cmd.Stderr = os.Stderr
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		address, err := bufio.NewReader(stdout).ReadString('\n')
+		if err != nil {
+			t.Errorf("%s: %v", as, err)
+		}
+		if _, err := cmd.Process.Wait(); err != nil {
+			t.Error(err)
+		}
+		if got := ask(t, strings.TrimSpace(address)); got == strconv.Itoa(cmd.Process.Pid) || got == "" {
+			t.Errorf("%s: process %q responds, want the next one", as, got)
+		}
+		_ = stdout.Close()
+	}
+}
+
 // TestBlocking checks that passing a socket on leaves it non-blocking: else an accept would stop the loop that calls it.
 func TestBlocking(t *testing.T) {
 	s := NewSet()
@@ -211,8 +277,8 @@ func TestKeep(t *testing.T) {
 		_ = conn.Close()
 	}
 	l = listen() // the same socket: its address is in use
-	if unused := s.Unused(); len(unused) > 0 {
-		t.Errorf("unused: %v", unused)
+	if closes, stay := s.Unused(); len(closes)+len(stay) > 0 {
+		t.Errorf("unused: %v, %v", closes, stay)
 	}
 	s.Drop()
 	exists(true)
@@ -260,8 +326,8 @@ func activatedProcess() error {
 		return fmt.Errorf("LISTEN_FDS is still set")
 	}
 	return greet(s, os.Getenv("ADDRESS"), func() error {
-		if unused := s.Unused(); len(unused) != 1 || !strings.HasPrefix(unused[0], "unix ") {
-			return fmt.Errorf("unused: %v", unused)
+		if closes, stay := s.Unused(); len(closes) > 0 || len(stay) != 1 || !strings.HasPrefix(stay[0], "unix ") {
+			return fmt.Errorf("unused: %v, %v", closes, stay)
 		}
 		fmt.Println("ready")
 		return nil
@@ -310,6 +376,34 @@ func TestActivation(t *testing.T) {
 	}
 	if _, err := os.Lstat(path); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestListenerOfSystemd closes a listener and opens it again, as reloads do, before and after Drop.
+func TestListenerOfSystemd(t *testing.T) {
+	systemd, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	f, err := systemd.(File).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := systemd.Addr().String()
+	s := &Set{free: []*group{{name: name{"tcp", address}, files: []*os.File{f}, foreign: true}}}
+	for range 3 {
+		l, err := s.Listen(t.Context(), &net.ListenConfig{}, "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, stay := s.Unused(); len(stay) != 1 {
+			t.Errorf("unused: %v, want the socket", stay)
+		}
+		s.Drop()
 	}
 }
 

@@ -102,16 +102,20 @@ func boundTo(f *os.File) (name, error) {
 	return name{c.LocalAddr().Network(), c.LocalAddr().String()}, nil
 }
 
-// Unused returns the addresses of the sockets that nothing listens at, although the process has them.
-func (s *Set) Unused() []string {
+// Unused returns the addresses of the sockets that nothing listens at, although the process has them: those that Drop closes, and those of
+// systemd, which stay.
+func (s *Set) Unused() (closes, stay []string) {
 	if s == nil {
-		return nil
+		return nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []string
 	for _, g := range s.free {
-		all = append(all, g.Network+" "+g.Address)
+		if at := g.Network + " " + g.Address; g.foreign {
+			stay = append(stay, at)
+		} else {
+			closes = append(closes, at)
+		}
 	}
-	return all
+	return closes, stay
 }

@@ -62,8 +62,8 @@ func (s *Set) Take(network, address string) ([]*os.File, error) {
 	}
 	s.free = slices.Delete(s.free, i, i+1)
 	g.close()
-	if g.foreign {
-		s.foreign = append(s.foreign, name{network, address})
+	if at := (name{network, address}); g.foreign && !slices.Contains(s.foreign, at) {
+		s.foreign = append(s.foreign, at)
 	}
 	return files, nil
 }
@@ -121,18 +121,19 @@ type File = interface{ File() (*os.File, error) }
 func (s *Set) release(g *group) (listens bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	stays := s.keeps || g.foreign // systemd listens at its sockets, so that no other one can be bound there
 	i := slices.Index(s.used, g)
 	if i < 0 {
-		return s.keeps || g.foreign
+		return stays
 	}
 	s.used = slices.Delete(s.used, i, i+1)
-	if s.keeps {
+	if stays {
 		s.free = append(s.free, g)
 		slices.SortFunc(s.free, byNumber)
 		return true
 	}
 	g.close()
-	return g.foreign
+	return false
 }
 
 // Keep makes the sockets that are released from now on go on listening, until the next Take or Drop.
@@ -142,20 +143,24 @@ func (s *Set) Keep() {
 	s.keeps = true
 }
 
-// Drop closes the sockets that are free, and ends Keep.
+// Drop closes the sockets that are free, and ends Keep. Those of systemd stay, for a listener that a reload may add.
 func (s *Set) Drop() {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, g := range s.free {
+	s.keeps = false
+	s.free = slices.DeleteFunc(s.free, func(g *group) bool {
+		if g.foreign {
+			return false
+		}
 		g.close()
-		if g.Network == "unix" && !g.foreign {
+		if g.Network == "unix" {
 			_ = os.Remove(g.Address)
 		}
-	}
-	s.free, s.keeps = nil, false
+		return true
+	})
 }
 
 // Listen binds an address, or takes the socket that listens there. Closing the listener releases it.

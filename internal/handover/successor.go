@@ -180,27 +180,38 @@ type Predecessor struct {
 	in   *bufio.Reader
 }
 
-// Want asks for what only one process may have, and returns when the predecessor has given it up.
+// ErrGone means that the predecessor has ended before its successor served. It has nothing any more that only one process may have, and
+// its sockets stay with the successor, which may go on. A predecessor that does not want its successor ends it first.
+var ErrGone = errors.New("handover: the process that is replaced has ended")
+
+// Want asks for what only one process may have, and returns when the predecessor has given it up. It returns ErrGone if that has ended.
 func (p *Predecessor) Want() error {
 	if p == nil {
 		return nil
 	}
-	if err := json.NewEncoder(p.conn).Encode(report{Wants: true}); err != nil {
-		return fmt.Errorf("handover: %w", err)
+	if err := p.report(report{Wants: true}); err != nil {
+		return err
 	}
 	if _, err := p.in.ReadString('\n'); err != nil {
-		return fmt.Errorf("handover: the process that is replaced has ended, or has changed its mind: %w", err)
+		return fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	return nil
 }
 
-// Ready tells the predecessor that this process serves. It has the sockets then.
+// Ready tells the predecessor that this process serves. It has the sockets then. It returns ErrGone if the predecessor has ended.
 func (p *Predecessor) Ready() error {
 	if p == nil {
 		return nil
 	}
 	defer func() { _ = p.conn.Close() }()
-	return json.NewEncoder(p.conn).Encode(report{Ready: true})
+	return p.report(report{Ready: true})
+}
+
+func (p *Predecessor) report(r report) error {
+	if err := json.NewEncoder(p.conn).Encode(r); err != nil {
+		return fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	return nil
 }
 
 // Fail tells the predecessor why this process does not start.

@@ -3,13 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/handover"
@@ -28,13 +29,17 @@ type runner struct {
 	program string                // the file of the program
 	ending  context.Context       // ends when a signal ends the process, or its last node has ended
 
-	upgrading sync.Mutex     // held during an upgrade
-	mu        sync.Mutex     // guards the fields below
-	node      *node.Node     // that serves; nil before and afterwards
-	stop      func()         // ends the node
-	again     bool           // the node has ended to be run again
-	last      *config.Config // that the node ran; set with again
-	replaced  bool           // another process has taken over
+	endWatchdog context.CancelFunc // nil without a watchdog
+
+	upgrading sync.Mutex                         // held during an upgrade
+	next      atomic.Pointer[handover.Successor] // that an upgrade in progress has started
+	mu        sync.Mutex                         // guards the fields below
+	node      *node.Node                         // that serves; nil before and afterwards
+	since     time.Time                          // of the end of the last node, while node is nil
+	stop      func()                             // ends the node
+	again     bool                               // the node has ended to be run again
+	last      *config.Config                     // that the node ran; set with again
+	replaced  bool                               // another process has taken over
 }
 
 // run runs nodes until a signal comes, or another process has taken over.
@@ -48,6 +53,9 @@ func (p *runner) run() error {
 		if tuned.Err != nil {
 			p.note("heavy functions run without short time slices: %v", tuned.Err)
 		}
+	}
+	if p.before != nil && (!cfg.Heavy() || !cfg.CPU.KernelSlices) {
+		_ = cpu.ResetKernelSlices() // the process that is replaced may have passed on short ones. Where it fails, there are none
 	}
 	if p.program, err = programPath(); err != nil {
 		return err
@@ -63,6 +71,9 @@ func (p *runner) run() error {
 		p.note("draining; Ctrl-C again ends at once")
 		drain()
 		<-signals
+		if next := p.next.Load(); next != nil {
+			next.Kill() // it would go on alone
+		}
 		os.Exit(statusKilled)
 	}()
 	defer p.upgradeOnSignal(ctx)()
@@ -71,6 +82,7 @@ func (p *runner) run() error {
 		signal.Notify(hangups, syscall.SIGHUP) // also between two nodes: otherwise the signal would end the process
 		defer signal.Stop(hangups)
 	}
+	defer p.stopWatchdog()
 	for {
 		again, err := p.runNode(ctx, cfg, source, hangups)
 		if !again || ctx.Err() != nil {
@@ -105,7 +117,7 @@ func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config
 	extensions.Worker, extensions.Sockets, extensions.Upgrade = command, p.sockets, p.upgrade
 	extensions.Phases, extensions.Version = p.systemdPhases(), buildInfo().Version
 	if p.before != nil && !p.served {
-		extensions.Exclusive = p.before.Want
+		extensions.Exclusive = p.want
 	}
 	n, err := node.Build(cfg, extensions)
 	if err != nil {
@@ -123,8 +135,6 @@ func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config
 		return false, err
 	case <-n.Ready():
 	}
-	stopWatchdog := systemdWatchdog(p.env, n)
-	defer stopWatchdog()
 	if err := p.serves(cfg, n, stop); err != nil {
 		stop()
 		return false, errors.Join(err, <-ran)
@@ -132,9 +142,19 @@ func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config
 	err = <-ran
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.node = nil
+	p.node, p.since = nil, time.Now()
 	again, p.again = p.again, false
 	return again, err
+}
+
+// want asks the process that this one replaces for the streams. If that process has ended, they are free.
+func (p *runner) want() error {
+	err := p.before.Want()
+	if errors.Is(err, handover.ErrGone) {
+		p.note("upgrade: this process goes on: %v", err)
+		return nil
+	}
+	return err
 }
 
 // serves notes that a node serves. It reports this to the process that this one replaces, or else prints the welcome text.
@@ -143,17 +163,24 @@ func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
 	p.served = true
 	if first && p.before != nil { // until then the other process may go on, with all its sockets
 		if err := p.before.Ready(); err != nil {
-			return fmt.Errorf("the process that is replaced does not hear that this one serves: %w", err)
+			p.note("upgrade: this process goes on: %v", err)
 		}
 		p.systemdMain()
 	}
-	for _, address := range p.sockets.Unused() {
+	closes, stay := p.sockets.Unused()
+	for _, address := range closes {
 		p.note("%s was passed to this process, and the configuration has no listener there: it is closed", address)
+	}
+	for _, address := range stay {
+		p.note("%s is a socket of systemd, and the configuration has no listener there: clients that connect wait until a reload adds one", address)
 	}
 	p.sockets.Drop()
 	p.mu.Lock()
 	p.node, p.stop = n, stop
 	p.mu.Unlock()
+	if first {
+		p.startWatchdog()
+	}
 	if first && p.before == nil {
 		if err := welcome(p.env, cfg, n); err != nil && !errors.As(err, new(quietError)) {
 			return err

@@ -38,6 +38,8 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 		p.sockets.Drop()
 		return admin.Upgraded{}, err
 	}
+	p.next.Store(next)
+	defer p.next.Store(nil)
 	p.note("upgrade: process %d starts from %s", next.PID(), p.program)
 	var released time.Time // when the streams were, if they were
 	for ready := false; !ready; {
@@ -64,6 +66,7 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 		stop()
 		return admin.Upgraded{}, err
 	}
+	p.next.Store(nil)
 	next.Release()
 	done := admin.Upgraded{PID: next.PID(), Took: time.Since(began)}
 	if !released.IsZero() {

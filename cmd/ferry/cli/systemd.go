@@ -44,22 +44,25 @@ func notifySystemd(e *env, state string) {
 	}
 }
 
-// systemdWatchdog reports to systemd's watchdog (WatchdogSec) that the node is alive, until stop is called. It reports when every part
-// has made a step, so that systemd also restarts a node that is deadlocked. Without a watchdog it does nothing.
-func systemdWatchdog(e *env, n *node.Node) (stop func()) {
+// startWatchdog reports to systemd's watchdog (WatchdogSec) that the process is alive, until stopWatchdog. systemd expects that from the first
+// READY=1 on. Without a watchdog it does nothing.
+func (p *runner) startWatchdog() {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		e.note("systemd's watchdog is off: %v", err)
+		p.note("systemd's watchdog is off: %v", err)
 	}
 	if limit == 0 {
-		return func() {}
+		return
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	var ctx context.Context
+	ctx, p.endWatchdog = context.WithCancel(context.Background())
 	go func() {
 		ticks := time.NewTicker(limit / 3)
 		defer ticks.Stop()
-		for n.Turn(ctx) == nil {
-			notifySystemd(e, daemon.SdNotifyWatchdog)
+		for {
+			if p.turn(ctx) == nil {
+				notifySystemd(p.env, daemon.SdNotifyWatchdog)
+			}
 			select {
 			case <-ticks.C:
 			case <-ctx.Done():
@@ -67,5 +70,25 @@ func systemdWatchdog(e *env, n *node.Node) (stop func()) {
 			}
 		}
 	}()
-	return stop
+}
+
+func (p *runner) stopWatchdog() {
+	if p.endWatchdog != nil {
+		p.endWatchdog()
+	}
+}
+
+// turn returns nil once every part of the node has made a step: systemd also restarts a process whose node is deadlocked. Between two nodes,
+// the second one has upgradeTimeout to be built: it may recover what the first one stored.
+func (p *runner) turn(ctx context.Context) error {
+	p.mu.Lock()
+	n, since := p.node, p.since
+	p.mu.Unlock()
+	if n != nil {
+		return n.Turn(ctx)
+	}
+	if left := upgradeTimeout - time.Since(since); left < 0 {
+		return fmt.Errorf("no node serves since %v", since)
+	}
+	return nil
 }
