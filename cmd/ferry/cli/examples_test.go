@@ -379,14 +379,14 @@ func TestExampleHTTP(t *testing.T) {
 func TestExampleMQTT(t *testing.T) {
 	c := newCheckout(t)
 	node := c.start(t, "run", "-c", "examples/edges/mqtt.yaml")
-	sub := mqttConnect(t, false)
+	sub := mqttConnect(t, "127.0.0.1:1883", false)
 	sub.write(wire.AppendSubscribe(nil, wire.V311, &wire.SubscribePacket{ID: 1, Filters: wire.AppendFilter(nil, wire.Subscription{Filter: []byte("plant/#"), QoS: 1})}))
 	sub.read(wire.Suback)
 	sub.write(wire.AppendDisconnect(nil, wire.V311, wire.DisconnectPacket{}), nil)
-	pub := mqttConnect(t, true)
+	pub := mqttConnect(t, "127.0.0.1:1883", true)
 	pub.write(wire.AppendPublish(nil, wire.V311, &wire.PublishPacket{QoS: 1, ID: 1, Topic: []byte("plant/1/temperature"), Payload: []byte(`{"value":31.5}`)}))
 	pub.read(wire.Puback)
-	sub = mqttConnect(t, false)
+	sub = mqttConnect(t, "127.0.0.1:1883", false)
 	m, err := wire.ParsePublish(sub.read(wire.Publish))
 	if err != nil || string(m.Topic) != "plant/1/temperature" || string(m.Payload) != `{"value":31.5}` {
 		t.Errorf("got %s %q, %v", m.Topic, m.Payload, err)
@@ -394,16 +394,18 @@ func TestExampleMQTT(t *testing.T) {
 	interrupt(t, node)
 }
 
-// mqttClient is a connection to the node of examples/edges/mqtt.yaml.
+// mqttClient is a connection of MQTT 3.1.1.
 type mqttClient struct {
 	t    *testing.T
 	conn net.Conn
 	buf  []byte
+
+	present bool // the session
 }
 
-func mqttConnect(t *testing.T, clean bool) *mqttClient {
+func mqttConnect(t *testing.T, address string, clean bool) *mqttClient {
 	t.Helper()
-	conn, err := net.Dial("tcp", "127.0.0.1:1883")
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +413,11 @@ func mqttConnect(t *testing.T, clean bool) *mqttClient {
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	c := &mqttClient{t: t, conn: conn}
 	c.write(wire.AppendConnect(nil, &wire.ConnectPacket{Version: wire.V311, CleanStart: clean, ClientID: fmt.Append(nil, "example-", clean)}))
-	c.read(wire.Connack)
+	ack, err := wire.ParseConnack(c.read(wire.Connack))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.present = ack.SessionPresent
 	return c
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 const upgradeYAML = `data_dir: data
-listeners: [{address: 'tcp://127.0.0.1:0'}, {address: 'quic://127.0.0.1:0'}, {address: 'unix://%[1]s'}]
+listeners: [{address: 'tcp://127.0.0.1:0'}, {address: 'quic://127.0.0.1:0'}, {address: 'unix://%[1]s'}%[3]s]
 engine: {address: embedded, sync: interval}
 streams: [{name: orders, tags: orders/#, delivery: at-least-once, retention: {age: 1h}}]
 proxy:
@@ -34,15 +34,20 @@ live: {sensors: false}
 // upgradedNode is a node whose processes replace each other. The test ends the last one.
 type upgradedNode struct {
 	*runningNode
-	tcp, quic, unix, web, admin string
-	pid                         int // of the process that serves
+	tcp, quic, unix, web, admin, mqtt string
+	pid                               int          // of the process that serves
+	log                               *watchedText // of all processes, after the first one was ready
 }
 
-// runUpgradedNode runs a node with upgradeYAML and more.
-func runUpgradedNode(t *testing.T, more string) *upgradedNode {
+// runUpgradedNode runs a node with upgradeYAML, more, and more listeners.
+func runUpgradedNode(t *testing.T, more string, listeners ...string) *upgradedNode {
 	t.Helper()
-	n := &upgradedNode{unix: filepath.Join(t.TempDir(), "s")}
-	n.runningNode = runNode(t, fmt.Sprintf(upgradeYAML, n.unix, webServer(t, "web"))+more)
+	n := &upgradedNode{unix: filepath.Join(t.TempDir(), "s"), log: newWatchedText()}
+	var added string
+	for _, l := range listeners {
+		added += ", {address: '" + l + "'}"
+	}
+	n.runningNode = runNode(t, fmt.Sprintf(upgradeYAML, n.unix, webServer(t, "web"), added)+more)
 	n.pid = n.Process.Pid
 	t.Cleanup(func() { _ = syscall.Kill(n.pid, syscall.SIGKILL) })
 	line, err := n.stderr.ReadString('\n')
@@ -51,11 +56,14 @@ func runUpgradedNode(t *testing.T, more string) *upgradedNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for scheme, address := range map[string]*string{"tcp": &n.tcp, "quic": &n.quic, "http1": &n.web, "admin=http": &n.admin} {
-		_, rest, _ := strings.Cut(line, scheme+"://")
+	for scheme, address := range map[string]*string{"tcp": &n.tcp, "quic": &n.quic, "http1": &n.web, "admin=http": &n.admin, "mqtt": &n.mqtt} {
+		_, rest, found := strings.Cut(line, scheme+"://")
+		if !found {
+			continue
+		}
 		*address = rest[:strings.IndexAny(rest+" ", " ]/\"")]
 	}
-	go func() { _, _ = io.Copy(t.Output(), n.stderr) }()
+	go func() { _, _ = io.Copy(io.MultiWriter(t.Output(), n.log), n.stderr) }()
 	return n
 }
 

@@ -63,6 +63,59 @@ func TestUpgradeWrongConfig(t *testing.T) {
 	n.wants(t, "orders/0", 1)
 }
 
+// TestUpgradeWatchdog fails an upgrade late. The watchdog of systemd hears that the process is alive while it builds its second node, which takes
+// long here because a function does not start before the test says so.
+func TestUpgradeWatchdog(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "notify")
+	systemd, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer systemd.Close()
+	t.Setenv("NOTIFY_SOCKET", socket)
+	t.Setenv("WATCHDOG_USEC", "150000") // one report each 50 ms
+	gate := filepath.Join(t.TempDir(), "gate")
+	n := runUpgradedNode(t, "functions: [{name: sum, cpu: worker, processes: 1, observe: [sum/#], command: [sh, -c, '"+
+		"if [ -e "+gate+" ]; then read x <"+gate+"; fi; exec "+os.Args[0]+" worker checksum']}]\n")
+	n.edit(t, "address: '127.0.0.1:0', protocol", "address: '"+webServer(t, "busy")+"', protocol")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.upgrade(t); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Fatalf("got %v, want an address in use", err)
+	}
+	open, err := os.OpenFile(gate, os.O_WRONLY, 0) // the function of the second node has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if mark, err := net.Dial("unixgram", socket); err != nil {
+		t.Fatal(err)
+	} else if _, err := mark.Write([]byte("mark")); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 4096)
+	next := func(timeout time.Duration) string {
+		t.Helper()
+		_ = systemd.SetReadDeadline(time.Now().Add(timeout))
+		size, err := systemd.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(buf[:size])
+	}
+	for next(time.Minute) != "mark" { // what was reported before
+	}
+	if got := next(5 * time.Second); got != "WATCHDOG=1" { // a function has 10 s to start
+		t.Errorf("reported %q, want WATCHDOG=1", got)
+	}
+	if _, err := open.WriteString("go\n"); err != nil {
+		t.Fatal(err)
+	}
+	for next(time.Minute) != "READY=1" {
+	}
+}
+
 // TestUpgradeInterrupted ends a node while the process that shall replace it hangs. Neither stays.
 func TestUpgradeInterrupted(t *testing.T) {
 	n := runUpgradedNode(t, "")

@@ -13,8 +13,13 @@ type workerCmd struct {
 	Name string `arg:"" help:"The function."`
 }
 
-// workerCommand returns the command line of workerCmd, without the function's name.
+// workerCommand returns the command line of workerCmd, without the function's name. It runs the program of this process, although another
+// version may be at its path by now: Linux has a name for that.
 func workerCommand() ([]string, error) {
+	const running = "/proc/self/exe"
+	if _, err := os.Stat(running); err == nil {
+		return []string{running, "worker"}, nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
