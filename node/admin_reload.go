@@ -243,7 +243,7 @@ func (n *Node) prepareServer(at **admin.Server, was string, next admin.Config) (
 			n.serveAdmin(n.serving, made)
 		}
 		if old != nil {
-			n.serving.group.Go(func() {
+			n.serving.parts.start("removed admin server", func() {
 				if err := endAdmin(old); err != nil {
 					n.log.Warn("an admin server was removed before all its requests had ended", "err", err)
 				}

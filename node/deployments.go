@@ -259,7 +259,7 @@ func (n *Node) serveDeployments(s *serving) error {
 		defer n.applying.Unlock()
 		return &deploy.List{Functions: n.deployed.list()}, nil
 	})
-	s.group.Go(func() {
+	s.parts.start("service of deployments", func() {
 		if err := rpc.Serve(s.ctx, client, srv); err != nil && s.ctx.Err() == nil {
 			n.log.Error("functions cannot be deployed any more", "err", err)
 		}

@@ -66,7 +66,7 @@ func (n *Node) end() error {
 	var proxied, streamed error
 	var wg sync.WaitGroup
 	if n.proxy != nil {
-		wg.Go(func() { proxied = n.proxy.Shutdown(ctx) })
+		wg.Go(func() { proxied = n.stop(ctx, "proxy", func() error { return n.proxy.Shutdown(ctx) }) })
 	}
 	if !n.released {
 		streamed = n.endClients(ctx)
@@ -77,34 +77,39 @@ func (n *Node) end() error {
 		err = errors.Join(err, n.endStreams(ctx))
 	}
 	for _, a := range n.adminServers() {
-		err = errors.Join(err, endAdmin(a))
+		err = errors.Join(err, n.stop(canceled, "admin server", func() error { return endAdmin(a) }))
 	}
 	n.adminTLS.Close()
 	return err
 }
 
-// endClients closes the listeners and ends the clients of streams.
+// endClients ends the sensors, closes the listeners and ends the clients of streams.
 func (n *Node) endClients(ctx context.Context) error {
-	n.closeListeners()
+	err := n.stop(ctx, "sensors", func() error { n.sensors.stop(); return nil })
+	err = errors.Join(err, n.stop(ctx, "listeners", func() error { n.closeListeners(); return nil }))
 	if n.hop == nil {
-		return nil
+		return err
 	}
-	return errors.Join(n.hop.Shutdown(ctx), n.drainEdges(ctx))
+	err = errors.Join(err, n.stop(ctx, "broker", func() error { return n.hop.Shutdown(ctx) }))
+	return errors.Join(err, n.stop(ctx, "listeners of HTTP and MQTT", func() error { return n.drainEdges(ctx) }))
 }
 
 // endStreams stops what is behind the clients. before had the time of their phase.
 func (n *Node) endStreams(before context.Context) error {
 	ctx, cancel := n.grace(before, admin.DrainFunctions)
 	defer cancel()
-	err := n.stopFunctions(ctx)
-	n.links.close(ctx, n.links.all())
-	n.bridges.close(ctx, n.bridges.all())
+	err := n.stop(ctx, "functions", func() error { n.functions.stopAll(); return nil })
+	err = errors.Join(err, n.stop(ctx, "links and bridges", func() error {
+		n.links.close(ctx, n.links.all())
+		n.bridges.close(ctx, n.bridges.all())
+		return nil
+	}))
 	if n.pool != nil {
-		n.pool.Close()
+		err = errors.Join(err, n.stop(ctx, "heavy functions", func() error { n.pool.Close(); return nil }))
 	}
-	ctx, cancel = n.grace(ctx, admin.DrainStoring)
+	storing, cancel := n.grace(ctx, admin.DrainStoring)
 	defer cancel()
-	return errors.Join(err, n.streams.close(ctx))
+	return errors.Join(err, n.stop(storing, "engine", func() error { return n.streams.close(storing) }))
 }
 
 // grace begins a phase that has what the one before has left of its time, and at least phaseGrace.
@@ -115,19 +120,4 @@ func (n *Node) grace(before context.Context, p admin.DrainPhase) (context.Contex
 	}
 	n.enter(p, bound.Round(time.Millisecond))
 	return context.WithTimeout(context.WithoutCancel(before), bound)
-}
-
-// stopFunctions stops the functions. A handler that does not return is left to the end of the process.
-func (n *Node) stopFunctions(ctx context.Context) error {
-	stopped := make(chan struct{})
-	go func() {
-		n.functions.stopAll()
-		close(stopped)
-	}()
-	select {
-	case <-stopped:
-		return nil
-	case <-ctx.Done():
-		return errors.New("node: a function did not stop in time")
-	}
 }

@@ -352,10 +352,10 @@ func (c *relisten) commit(r *reload) {
 		}
 	}
 	for _, l := range c.added {
-		n.serving.serve(l.served)
+		n.serving.serve(l.cfg.Address, l.served)
 	}
 	for _, l := range c.removed {
-		n.serving.group.Go(func() {
+		n.serving.parts.start("removed listener "+l.cfg.Address, func() {
 			ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)
 			defer cancel()
 			if err := l.served.Drain(ctx); err != nil {

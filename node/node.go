@@ -46,12 +46,13 @@ type Node struct {
 	replaced      atomic.Bool                   // another process has taken over
 	cfg           atomic.Pointer[config.Config] // what the node runs
 
-	applying sync.Mutex // held while a configuration is applied
-	serving  *serving   // guarded by applying; nil before the node is ready and after it began to drain
-	released bool       // guarded by applying; the streams have ended
-	sensors  *sensors   // guarded by applying; nil if there are none
-	adminTLS *adminTLS  // guarded by applying; nil if the admin server has none
-	token    string     // of the admin server; guarded by applying
+	applying  sync.Mutex // held while a configuration is applied
+	serving   *serving   // guarded by applying; nil before the node is ready and after it began to drain
+	released  bool       // guarded by applying; the streams have ended
+	sensors   *sensors   // guarded by applying; nil if there are none
+	adminTLS  *adminTLS  // guarded by applying; nil if the admin server has none
+	token     string     // of the admin server; guarded by applying
+	noActions string     // why the admin server refuses actions; guarded by applying
 
 	mu         sync.Mutex // guards the fields below, which change only with applying held, too
 	identities *hop.Identities
@@ -67,12 +68,12 @@ type Node struct {
 type serving struct {
 	ctx   context.Context
 	stop  context.CancelCauseFunc // ends the node; with an error, because of it
-	group sync.WaitGroup
+	parts parts
 }
 
 // serve accepts the clients of a listener. An error ends the node.
-func (s *serving) serve(l server) {
-	s.group.Go(func() {
+func (s *serving) serve(name string, l server) {
+	s.parts.start("listener "+name, func() {
 		if err := l.Serve(s.ctx); err != nil {
 			s.stop(err)
 		}
@@ -129,7 +130,7 @@ func (n *Node) Ready() <-chan struct{} { return n.ready }
 
 // Run serves until ctx ends, then drains: /ready fails for drain.delay, listeners close, sources finish, queues empty, requests get
 // their responses, and connections close. It returns nil if that took no longer than drain.timeout, else the error of the part that
-// failed. Run may be called once.
+// failed. A part that does not stop is left to the end of the process, and the error names it. Run may be called once.
 func (n *Node) Run(ctx context.Context) error {
 	s := &serving{}
 	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -156,9 +157,7 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	}
 	s.stop(nil)
-	n.sensors.stop()
-	err = errors.Join(err, n.end())
-	s.group.Wait()
+	err = errors.Join(err, n.end(), n.awaitParts(s))
 	n.log.Info("node stopped")
 	return err
 }
@@ -166,13 +165,13 @@ func (n *Node) Run(ctx context.Context) error {
 // start serves the listeners and starts functions, sensors and the admin server.
 func (n *Node) start(s *serving) error {
 	for _, l := range n.listeners {
-		s.serve(l.served)
+		s.serve(l.cfg.Address, l.served)
 	}
 	if n.hop != nil {
-		s.serve(n.hop.NewListener(n.internal, hop.ValidateFull))
+		s.serve("within the process", n.hop.NewListener(n.internal, hop.ValidateFull))
 	}
 	for _, ended := range n.adminEnded {
-		s.group.Go(func() {
+		s.parts.start("admin server", func() {
 			if err := <-ended; err != nil {
 				s.stop(err)
 			}
@@ -199,7 +198,7 @@ func (n *Node) start(s *serving) error {
 
 // serveAdmin serves an admin server that a reload has made, until its Shutdown. An error ends the node.
 func (n *Node) serveAdmin(s *serving, a *admin.Server) {
-	s.group.Go(func() {
+	s.parts.start("admin server", func() {
 		if err := a.Serve(); err != nil {
 			s.stop(err)
 		}

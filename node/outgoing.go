@@ -171,7 +171,7 @@ func (o *outgoings[S, T]) prepare(n *Node, r *reload, c outgoingChange[T]) (chan
 		o.set(list)
 		n.setForwarders()
 		if len(ended) > 0 {
-			n.serving.group.Go(func() { // drain.timeout is the time for what is on its way
+			n.serving.parts.start("removed links or bridges", func() { // drain.timeout is the time for what is on its way
 				ctx, cancel := context.WithTimeout(context.Background(), r.next.Drain.Timeout)
 				defer cancel()
 				o.close(ctx, ended)

@@ -40,7 +40,7 @@ func (n *Node) prepareProxy(r *reload) (change, error) {
 		r.proxy = nil
 		return change{what: "removed", commit: func() {
 			n.setProxy(nil)
-			n.serving.group.Go(func() { n.endProxy(old, r) })
+			n.serving.parts.start("removed proxy", func() { n.endProxy(old, r) })
 		}}, nil
 	}
 	prepare := func() (*proxy.Change, error) { return old.PrepareCompiled(compiled) }

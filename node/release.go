@@ -25,7 +25,6 @@ func (n *Node) ReleaseStreams() error {
 	n.enter(admin.DrainRequests, timeout)
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	n.sensors.stop()
 	n.released = true
 	err := errors.Join(n.endClients(ctx), n.endStreams(ctx))
 	n.log.Info("node has released its streams", "err", err)
