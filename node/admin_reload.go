@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/proxy"
@@ -73,8 +74,8 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 		c.Links, c.Bridges = n.links.Stats, n.bridges.Stats
 		c.Web, c.MQTT = n.webStats, n.mqttServer
 	}
+	n.actionToken(cfg, &c)
 	if n.id != nil {
-		c.LocalToken = n.id.Token()
 		if n.hop != nil || len(cfg.Listeners) == 0 { // an archive lacks no stream that is not opened yet
 			c.Archiver = archiver{n.streams}
 		}
@@ -86,6 +87,23 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 		c.Proxy, c.Overload, c.Endpoints = shown.Snapshot, shown.Overload, shown
 	}
 	return c, nil
+}
+
+// actionToken has actions ask for the token of the data directory. A node that needs nothing else of it makes only the token there, and runs
+// without actions if it cannot, such as in a read-only file system.
+func (n *Node) actionToken(cfg *config.Config, c *admin.Config) {
+	if n.id != nil {
+		c.LocalToken = n.id.Token()
+	} else if cfg.Admin.Address != "" && c.Token == "" {
+		var err error
+		if c.LocalToken, err = pki.OpenToken(cfg.DataDir); err != nil {
+			c.NoActions = err.Error()
+		}
+	}
+	if c.NoActions != "" && c.NoActions != n.noActions {
+		n.log.Warn("the admin server refuses all actions, such as ferry upgrade: set admin.token_file, or make data_dir writable", "err", c.NoActions)
+	}
+	n.noActions = c.NoActions
 }
 
 // forScrapers returns the configuration of the server at admin.metrics_address.

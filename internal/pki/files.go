@@ -50,6 +50,14 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return encode("PRIVATE KEY", raw), nil
 }
 
+// OpenToken returns the local token of the data directory dir. It creates both if they are missing, and none of the other files.
+func OpenToken(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("pki: %w", err)
+	}
+	return openToken(filepath.Join(dir, TokenFile))
+}
+
 // openToken reads the local token. If the file is missing, it creates a token.
 func openToken(path string) (string, error) {
 	if err := ensureSecretFile(path, func() ([]byte, error) {

@@ -6,12 +6,17 @@ import (
 	"net/http"
 )
 
-// requireAction guards what removes stored messages or returns all of them. A server with a token asks for it before every
+// requireAction guards what changes the node, removes stored messages or returns all of them. A server with a token asks for it before every
 // request. A server without one, on loopback, asks here for the token of the data directory, which only the node's own user can
 // read: other users of the machine may look, and change nothing.
 func requireAction(cfg Config, next http.Handler) http.Handler {
-	if cfg.Token != "" || cfg.LocalToken == "" {
+	switch {
+	case cfg.Token != "" || cfg.LocalToken == "" && cfg.NoActions == "":
 		return next
+	case cfg.LocalToken == "":
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			writeText(w, http.StatusForbidden, "the node has no token to ask for: "+cfg.NoActions+"; set admin.token_file")
+		})
 	}
 	want := sha256.Sum256([]byte(cfg.LocalToken))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,6 +16,8 @@ func TestRequireAction(t *testing.T) {
 		want         int
 	}{
 		{"no token anywhere", "", Config{}, http.StatusOK},
+		{"no token that a client could know", "", Config{NoActions: "read-only"}, http.StatusForbidden},
+		{"no local token, and the server has asked for its own", "", Config{Token: "admin", NoActions: "read-only"}, http.StatusOK},
 		{"the server has asked for its own", "", Config{Token: "admin", LocalToken: "local-token-0123"}, http.StatusOK},
 		{"without", "", Config{LocalToken: "local-token-0123"}, http.StatusUnauthorized},
 		{"wrong", "Bearer local-token-0124", Config{LocalToken: "local-token-0123"}, http.StatusUnauthorized},

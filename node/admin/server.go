@@ -33,7 +33,8 @@ type Config struct {
 	Address       string                    // HOST:PORT; port 0 takes any
 	Hosts         []string                  // further host names that requests may be for
 	Token         string                    // what requests must prove that they know; empty means that none must
-	LocalToken    string                    // what actions on stored streams must prove that they know if Token is empty; empty means nothing
+	LocalToken    string                    // what actions must prove that they know if Token is empty
+	NoActions     string                    // why there is no token, so that actions are refused; empty means that they are allowed without one
 	TLS           *tls.Config               // nil means cleartext
 	ReadOnly      bool                      // only /metrics, /ping and /ready
 	Snapshot      func() hop.Snapshot       // read for each scrape of /metrics
