@@ -14,6 +14,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/handover"
+	"example.com/ferry/loop"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
@@ -209,6 +210,7 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 func (n *Node) buildStreams() error {
 	cfg := n.config()
 	if n.extensions.Exclusive != nil {
+		loop.Reserve() // while the process before this one still has the streams
 		if err := n.extensions.Exclusive(); err != nil {
 			return err
 		}

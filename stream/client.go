@@ -114,10 +114,13 @@ func (c *Client) run(cn *conn) {
 			return
 		}
 		c.cfg.Log.Info("stream: connection lost, dialling again", "addr", c.addr, "err", err)
-		if time.Since(start) > c.cfg.MaxBackoff {
+		lasted := time.Since(start)
+		if lasted > c.cfg.MaxBackoff {
 			pause = c.cfg.MinBackoff
 		}
-		if !c.pause(&pause) {
+		// A node that stops may have passed its sockets on, where connections wait until the next process accepts them. The nodes bound how many
+		// handshakes are in progress.
+		if atOnce := cn.isStopping() && lasted > c.cfg.MinBackoff; !atOnce && !c.pause(&pause) {
 			return
 		}
 		if cn = c.dial(&pause); cn == nil {

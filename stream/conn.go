@@ -31,6 +31,7 @@ type conn struct {
 	stored   map[uint32]bool    // those of tags that are stored
 	subs     map[uint32]*subscription
 	lastRef  uint32
+	stopping bool // the node has said so
 	draining bool // no source publishes over the connection any more
 	welcome  native.WelcomeFrame
 	served   peer.CallSession // nil unless the client serves calls
@@ -214,6 +215,7 @@ func (cn *conn) barrier(ctx context.Context) error {
 // connection.
 func (cn *conn) drain() {
 	cn.mu.Lock()
+	cn.stopping = true
 	subs := make([]*subscription, 0, len(cn.subs))
 	for _, s := range cn.subs {
 		subs = append(subs, s)
@@ -243,6 +245,13 @@ func (cn *conn) drain() {
 		}
 		cn.peer.Leave()
 	}
+}
+
+// isStopping reports whether the node has announced that it is stopping.
+func (cn *conn) isStopping() bool {
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	return cn.stopping
 }
 
 // isDraining reports whether sources must wait for the next connection.

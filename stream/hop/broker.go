@@ -193,9 +193,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 // drain sends GOAWAY draining to the sessions that match. It waits until these sessions publish no more and all queues
 // are empty.
 func (b *Broker) drain(ctx context.Context, match func(*session) bool) error {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := minDrainPause; ; pause = min(2*pause, maxDrainPause) {
 		idle := true
 		for _, s := range b.allSessions() {
 			if match(s) {
@@ -209,7 +207,13 @@ func (b *Broker) drain(ctx context.Context, match func(*session) bool) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("hop: not everything was delivered before the node had to stop: %w", ctx.Err())
-		case <-tick.C:
+		case <-time.After(pause):
 		}
 	}
 }
+
+// The pauses between two looks at the sessions that drain: clients wait for the end of a drain that takes one, and a long one costs little.
+const (
+	minDrainPause = 200 * time.Microsecond
+	maxDrainPause = 5 * time.Millisecond
+)

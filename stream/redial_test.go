@@ -1,0 +1,58 @@
+package stream_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream"
+	"example.com/ferry/transport/memory"
+)
+
+// TestRedial: a client dials at once after a node has announced its end, since another process may have the node's sockets. It pauses if the
+// connection is lost, and if it was short: the next node may end at once, too.
+func TestRedial(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		announce bool
+		lasts    time.Duration
+		atOnce   bool
+	}{
+		{"the node ends", true, time.Second, true},
+		{"the node ends at once", true, 0, false},
+		{"the connection is lost", false, time.Second, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := memory.New(nil)
+			l, err := network.Listen(t.Context(), "node")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			dialed := make(chan *stream.Client)
+			go func() {
+				c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+				if err != nil {
+					t.Error(err)
+				}
+				dialed <- c
+			}()
+			first := welcomeNext(t, l, 1)
+			client := <-dialed
+			defer client.Close()
+			time.Sleep(row.lasts)
+			if row.announce {
+				first.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
+				synctest.Wait()
+			}
+			_ = first.conn.Close()
+			ended := time.Now()
+			second := welcomeNext(t, l, 2)
+			if waited := time.Since(ended); (waited == 0) != row.atOnce {
+				t.Errorf("%s: dialed after %v, want at once: %v", row.name, waited, row.atOnce)
+			}
+			_ = second.conn.Close()
+		})
+	}
+}
