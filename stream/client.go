@@ -120,7 +120,11 @@ func (c *Client) run(cn *conn) {
 		}
 		// A node that stops may have passed its sockets on, where connections wait until the next process accepts them. The nodes bound how many
 		// handshakes are in progress.
-		if atOnce := cn.isStopping() && lasted > c.cfg.MinBackoff; !atOnce && !c.pause(&pause) {
+		next := &pause
+		if cn.isStopping() && lasted > c.cfg.MinBackoff {
+			next = cn.pauseAfterStop()
+		}
+		if !c.pause(next) {
 			return
 		}
 		if cn = c.dial(&pause); cn == nil {
@@ -152,6 +156,9 @@ func (c *Client) dial(pause *time.Duration) *conn {
 
 // pause waits before an attempt to connect, and doubles the time for the next one. It returns false if Close is called.
 func (c *Client) pause(pause *time.Duration) bool {
+	if *pause == 0 {
+		return c.ctx.Err() == nil
+	}
 	select {
 	case <-time.After(*pause/2 + rand.N(*pause)): //nolint:gosec // jitter, not a secret
 	case <-c.ctx.Done():

@@ -254,6 +254,19 @@ func (cn *conn) isStopping() bool {
 	return cn.stopping
 }
 
+// datagramPause is about how long a process that ends reads datagrams after its last connection.
+const datagramPause = 4 * time.Millisecond
+
+// pauseAfterStop returns the pause before a node is dialed whose process has stopped in order: none, unless the transport is QUIC. A datagram that the
+// old process reads is lost, and the client sends it again after 200 ms.
+func (cn *conn) pauseAfterStop() *time.Duration {
+	var pause time.Duration
+	if cn.peer.Streams() > 0 {
+		pause = datagramPause
+	}
+	return &pause
+}
+
 // isDraining reports whether sources must wait for the next connection.
 func (cn *conn) isDraining() bool {
 	cn.mu.Lock()
