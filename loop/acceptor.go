@@ -71,6 +71,9 @@ func (l *Loop) acceptMore() {
 // errFull means that every loop holds MaxConns accepted connections.
 var errFull = errors.New("loop: MaxConns connections are accepted on each loop")
 
+// errShort means that the free descriptors are kept for other than accepted connections.
+var errShort = errors.New("loop: the process has nearly used up its descriptors (RLIMIT_NOFILE)")
+
 // acceptOne accepts one connection. found is false if no connection is waiting. err says why none can be accepted now.
 func (a *acceptor) acceptOne() (found bool, err error) {
 	l := a.loop

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/ferry/internal/descriptors"
 )
 
 // epoll implements sockets with Linux's edge-triggered epoll. A socket is registered once, and each change is one event. So
@@ -30,6 +32,7 @@ type epoll struct {
 	iovecs   [maxIovecs]unix.Iovec
 	pipe     pipe
 	config   Config
+	short    bool // the connection accepted last has a descriptor of the reserve
 }
 
 var (
@@ -203,11 +206,15 @@ func (e *epoll) options(fd int) {
 }
 
 func (e *epoll) accept(listener int32) (int32, netip.Addr, error) {
+	if e.short = e.short && descriptors.Short(); e.short {
+		return -1, netip.Addr{}, errShort
+	}
 	var from unix.RawSockaddrAny
 	fd, err := rawAccept(listener, &from)
 	if err != nil {
 		return -1, netip.Addr{}, err
 	}
+	e.short = descriptors.Reserved(int(fd))
 	return fd, sockaddrIP(&from), nil
 }
 
@@ -220,6 +227,10 @@ func (e *epoll) dial(to Addr) (int32, error) {
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, os.NewSyscallError("socket", err)
+	}
+	if descriptors.Spent(fd) {
+		_ = unix.Close(fd)
+		return -1, os.NewSyscallError("socket", unix.EMFILE)
 	}
 	if family != unix.AF_UNIX {
 		e.options(fd)

@@ -46,7 +46,7 @@ func fullListener(t *testing.T) Addr {
 	return to
 }
 
-func descriptors(t *testing.T) int {
+func openDescriptors(t *testing.T) int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"example.com/ferry/internal/descriptors"
 )
 
 const goroutineBuffer = 64 << 10 // bytes that a goroutine reads or writes in one call
@@ -99,6 +101,9 @@ func (g *goroutineSockets) listen(l net.Listener, gen uint32) (int32, error) {
 }
 
 func (g *goroutineSockets) accept(listener int32) (int32, netip.Addr, error) {
+	if descriptors.Short() {
+		return -1, netip.Addr{}, errShort
+	}
 	conn, err := g.sockets[listener].accepting.take()
 	if err != nil {
 		return -1, netip.Addr{}, err

@@ -10,4 +10,4 @@ func fullListener(t *testing.T) Addr {
 }
 
 // descriptors returns 0: only Linux can count the open descriptors.
-func descriptors(*testing.T) int { return 0 }
+func openDescriptors(*testing.T) int { return 0 }

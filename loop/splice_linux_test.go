@@ -21,7 +21,7 @@ func TestPassingWithoutPipe(t *testing.T) {
 
 // TestPipeIsEmptyAndClosed looks at the pipe of a loop after its use, and at the descriptors after the loop's end.
 func TestPipeIsEmptyAndClosed(t *testing.T) {
-	before := descriptors(t)
+	before := openDescriptors(t)
 	g, err := New(&Config{Loops: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestPipeIsEmptyAndClosed(t *testing.T) {
 	if err := g.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end of all descriptors", func() bool { return descriptors(t) <= before })
+	eventually(t, "the end of all descriptors", func() bool { return openDescriptors(t) <= before })
 }
 
 // passFrame forwards one frame from a server to a client.

@@ -458,7 +458,7 @@ func TestCloseTimeout(t *testing.T) {
 func TestNothingIsLeftBehind(t *testing.T) {
 	both(t, func(t *testing.T, cfg Config) {
 		eventually(t, "an end of earlier tests' goroutines", func() bool { return runtime.NumGoroutine() < 10 })
-		goroutines, fds := runtime.NumGoroutine(), descriptors(t)
+		goroutines, fds := runtime.NumGoroutine(), openDescriptors(t)
 		for range 3 {
 			g, err := New(&cfg)
 			if err != nil {
@@ -491,7 +491,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		eventually(t, "an end of all goroutines", func() bool { return runtime.NumGoroutine() <= goroutines })
 		// The clients' ends are still open: 20 in each of 3 rounds.
-		eventually(t, "an end of all descriptors", func() bool { return descriptors(t) <= fds+60 })
+		eventually(t, "an end of all descriptors", func() bool { return openDescriptors(t) <= fds+60 })
 	})
 }
 

@@ -54,7 +54,7 @@ func (n *Node) newAdminTLS(c config.Admin) (*adminTLS, error) {
 func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *adminTLS) (admin.Config, error) {
 	c := admin.Config{
 		Address: cfg.Admin.Address, Hosts: cfg.Admin.Hosts, Formats: n.extensions.Formats, Log: n.log, CPU: n.cpuStats(),
-		Certificates: n.certs.Snapshot, Reloads: n.reloads.load, Drain: n.drainPhase, Plan: n.planJSON,
+		Certificates: n.certs.Snapshot, Reloads: n.reloads.load, Drain: n.drainPhase, Vitals: n.vitals.load, Outages: n.outages, Plan: n.planJSON,
 		Upgrade: n.extensions.Upgrade, Sockets: n.extensions.Sockets, Version: n.extensions.Version,
 	}
 	var err error

@@ -160,7 +160,7 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		n.output = newLog(cfg.Log, os.Stderr)
 		n.log = n.output.logger()
 	}
-	n.certs = certs.NewStore(n.log)
+	n.certs, n.vitals = certs.NewStore(n.log), newVitals(n.log)
 	n.reloads.begin(time.Now())
 	defer func() {
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/descriptors"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream/hop"
@@ -89,7 +90,7 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	s := Security{
 		Server:   &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: l.handshakeConfig},
 		ResetKey: n.id.ResetKey(), HandshakeTimeout: cfg.Limits.HandshakeTimeout, ReceiveWindow: int(c.ReceiveWindow),
-		Listen: n.extensions.Sockets.Listen, ListenUDP: n.listenUDP,
+		Listen: n.listenSocket, ListenUDP: n.listenUDP,
 	}
 	if s.Client, err = pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile)); err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
@@ -105,6 +106,15 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	}
 	l.bound, l.served = inner, n.hop.NewListener(inner, validate)
 	return l, nil
+}
+
+// listenSocket is a transport.ListenFunc. While few descriptors are left, its listeners accept no client.
+func (n *Node) listenSocket(ctx context.Context, lc *net.ListenConfig, network, address string) (net.Listener, error) {
+	l, err := n.extensions.Sockets.Listen(ctx, lc, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return descriptors.Listener(l), nil
 }
 
 // certificates reads the certificate and client CAs of a listener: the files that c names, or those of the node.

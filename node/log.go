@@ -42,7 +42,7 @@ func (l *logOutput) set(c config.Log) {
 
 func (l *logOutput) logger() *slog.Logger {
 	o := &slog.HandlerOptions{Level: &l.level}
-	return slog.New(&switchingHandler{l, slog.NewTextHandler(l.write, o), slog.NewJSONHandler(l.write, o)})
+	return slog.New(&limitedHandler{&switchingHandler{l, slog.NewTextHandler(l.write, o), slog.NewJSONHandler(l.write, o)}, &logLimit{}})
 }
 
 // switchingHandler writes records in the format that its output has at the time.

@@ -43,6 +43,7 @@ type Node struct {
 	ready         chan struct{}
 	reloads       reloads
 	drain         drain
+	vitals        *vitals
 	replaced      atomic.Bool                   // another process has taken over
 	cfg           atomic.Pointer[config.Config] // what the node runs
 
@@ -170,6 +171,7 @@ func (n *Node) start(s *serving) error {
 	if n.hop != nil {
 		s.serve("within the process", n.hop.NewListener(n.internal, hop.ValidateFull))
 	}
+	s.parts.start("vitals", func() { n.vitals.run(s.ctx) })
 	for _, ended := range n.adminEnded {
 		s.parts.start("admin server", func() {
 			if err := <-ended; err != nil {

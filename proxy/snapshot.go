@@ -51,3 +51,16 @@ func (p *Proxy) Snapshot() Snapshot {
 	s.Overload, s.IdleClosed = p.overload.Stats(), p.shedder.closed.Load()
 	return s
 }
+
+// Unresolved returns the names of the clusters that do not find the names of their endpoints now.
+func (p *Proxy) Unresolved() (names []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, c := range p.parts.clusters {
+		if c.LookupErr() != nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/clock"
 )
 
 // blockSize is the size, in bytes, of a buffer that gathers small frames.
@@ -35,7 +36,7 @@ type FrameWriter struct {
 	asleep       bool          // the writing goroutine sleeps
 	nudged       bool          // Refill must be called even if nothing was appended
 	nonblocking  *nonblocking  // nil if the stream cannot be written to without blocking
-	lastWrite    int64         // Unix nanoseconds when the last write ended
+	lastWrite    int64         // clock.Now when the last write ended
 	now          int64         // last result of Now
 	nowUses      int           // how many more calls of Now may return the same time
 	roomChanged  chan struct{} // closed when a write begins; nil if no producer waits
@@ -44,7 +45,7 @@ type FrameWriter struct {
 	driver       func()       // replaces the writing goroutine's wake-up: see NewDriven
 	spare        []segment    // the last batch of TakeQueued or UnlockFlush, reused
 	ended        bool         // EndDriven was called
-	writingSince atomic.Int64 // Unix nanoseconds when the current Write began; 0 without one
+	writingSince atomic.Int64 // clock.Now when the current Write began; 0 without one
 	vector       net.Buffers  // reused by write
 }
 
@@ -208,7 +209,7 @@ func (w *FrameWriter) Empty() bool {
 // Blocked returns how long the current write has been blocked, or 0 if there is no write.
 func (w *FrameWriter) Blocked(now time.Time) time.Duration {
 	if since := w.writingSince.Load(); since != 0 {
-		return now.Sub(time.Unix(0, since))
+		return time.Duration(clock.At(now) - since)
 	}
 	return 0
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"example.com/ferry/internal/clock"
 )
 
 // smallWrite is the most bytes, on a quiet stream, that a producer writes itself. Waking the writing goroutine costs
@@ -28,7 +30,7 @@ func (w *FrameWriter) Run(stream io.Writer) error {
 		w.queued, w.responses = 0, 0
 		w.wakeProducers()
 		if n > 0 {
-			w.writingSince.Store(time.Now().UnixNano())
+			w.writingSince.Store(clock.Now())
 		}
 		w.mu.Unlock()
 		if n == 0 { // the writer is closed and everything is written
@@ -39,7 +41,7 @@ func (w *FrameWriter) Run(stream io.Writer) error {
 		release(batch)
 		if w.nonblocking != nil { // others never ask when the last write was
 			w.mu.Lock()
-			w.lastWrite = time.Now().UnixNano()
+			w.lastWrite = clock.Now()
 			w.mu.Unlock()
 		}
 	}
@@ -115,7 +117,7 @@ func (w *FrameWriter) Flush() {
 // later, the writing goroutine gathers the frames of fast producers.
 func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
 	if w.nonblocking == nil || !w.asleep || w.queued == 0 || w.queued > smallWrite || w.Room() <= 0 || w.closed ||
-		(quiet > 0 && time.Now().UnixNano()-w.lastWrite < int64(quiet)) {
+		(quiet > 0 && clock.Now()-w.lastWrite < int64(quiet)) {
 		w.Unlock()
 		return
 	}
@@ -129,7 +131,7 @@ func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
 	w.mu.Unlock()
 	left := w.writeNow(batch)
 	w.mu.Lock()
-	w.lastWrite = time.Now().UnixNano()
+	w.lastWrite = clock.Now()
 	if len(left) > 0 {
 		w.closeTail()
 		w.segments = append(slices.Clone(left), w.segments...)

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"container/list"
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -9,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// maxConnections bounds the connections served at once.
+// maxConnections bounds the connections served at once. It is larger than what the routes handle at once: maxCostly, and 8 scrapes.
 const maxConnections = 256
 
 // securedListener accepts connections for TLS, if the service of the moment has it.
@@ -30,44 +31,82 @@ func (l *securedListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
-// connectionLimit bounds the connections of a server. A further one closes the connection that has waited longest for a
-// request, so clients that connect and send nothing do not keep others out.
+// connectionLimit bounds the connections of a server. A further one closes the connection that has been without a whole request head
+// longest. So clients that connect and send nothing, or a head a byte at a time, do not keep others out.
 type connectionLimit struct {
-	max int
+	max     int
+	evicted atomic.Uint64
 
 	mu      sync.Mutex
-	open    map[net.Conn]*list.Element // its element in waiting; nil while a request is handled
-	waiting list.List                  // connections between requests (net.Conn), oldest first
+	open    map[net.Conn]*list.Element // its element in waiting; nil while a handler runs
+	waiting list.List                  // connections without a handler (net.Conn), oldest first
 }
 
 func newConnectionLimit(n int) *connectionLimit {
 	return &connectionLimit{max: n, open: map[net.Conn]*list.Element{}}
 }
 
-// changed is an http.Server.ConnState.
+// changed is an http.Server.ConnState. StateActive says that the first byte of a request has arrived, which changes nothing.
 func (l *connectionLimit) changed(c net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		l.open[c] = l.waiting.PushBack(c)
+	case http.StateClosed, http.StateHijacked:
+		l.remove(c)
+	}
+	if len(l.open) > l.max {
+		oldest, _ := l.waiting.Front().Value.(net.Conn) // at least the new one waits
+		l.remove(oldest)
+		l.evicted.Add(1)
+		closeAtOnce(oldest)
+	}
+}
+
+func (l *connectionLimit) remove(c net.Conn) {
+	if e := l.open[c]; e != nil {
+		l.waiting.Remove(e)
+	}
+	delete(l.open, c)
+}
+
+// begin notes that a handler runs for c. It returns false if c was closed.
+func (l *connectionLimit) begin(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	e, known := l.open[c]
-	if !known && state != http.StateNew {
-		return // it was closed below, while its request arrived
+	if !known {
+		return false // its request arrived while it was closed
 	}
 	if e != nil {
 		l.waiting.Remove(e)
 	}
-	switch state {
-	case http.StateNew, http.StateIdle:
+	l.open[c] = nil
+	return true
+}
+
+// end notes that the handler of c has ended.
+func (l *connectionLimit) end(c net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.open[c]; known {
 		l.open[c] = l.waiting.PushBack(c)
-	case http.StateActive:
-		l.open[c] = nil
-	default:
-		delete(l.open, c)
 	}
-	if len(l.open) > l.max {
-		oldest, _ := l.waiting.Remove(l.waiting.Front()).(net.Conn) // at least the new one waits
-		delete(l.open, oldest)
-		closeAtOnce(oldest)
-	}
+}
+
+// connKey is the key of a request's connection (net.Conn) in its context.
+type connKey struct{}
+
+// withConn is an http.Server.ConnContext.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connOf returns the connection of a request; nil for one that no http.Server has received.
+func connOf(r *http.Request) net.Conn {
+	c, _ := r.Context().Value(connKey{}).(net.Conn)
+	return c
 }
 
 // closeAtOnce closes c without the alert of TLS, for which a client that does not read could make Close wait.

@@ -21,6 +21,7 @@ const maxSeries = 500
 func (s *Server) metricsHandler(cfg Config) http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	r.MustRegister(busyCollector{s})
 	if cfg.Token != "" {
 		r.MustRegister(tokenCollector{&s.unauthorized})
 	}
@@ -56,6 +57,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	}
 	if cfg.Reloads != nil {
 		r.MustRegister(reloadCollector{cfg.Reloads})
+	}
+	if cfg.Vitals != nil {
+		r.MustRegister(vitalsCollector{cfg.Vitals})
 	}
 	if cfg.Drain != nil {
 		r.MustRegister(drainCollector{cfg.Drain})

@@ -8,9 +8,12 @@ import (
 	"example.com/ferry/stream/mqtt/bridge"
 )
 
-// outages says what is down of the links and bridges, for /ready; empty if nothing is.
+// outages says what does not work now, for /ready; empty if all does.
 func outages(cfg Config) string {
 	var all []string
+	if cfg.Outages != nil {
+		all = cfg.Outages()
+	}
 	if cfg.Links != nil {
 		all = append(all, down("links", cfg.Links(), func(s forward.Stats) (string, bool) { return s.Name, s.Connected })...)
 	}

@@ -64,6 +64,7 @@ type ProxyCluster struct {
 	Waiting       int64            `json:"waiting"` // requests that wait for a connection
 	Refused       map[string]int64 `json:"refused"` // by limit
 	LookupsFailed int64            `json:"lookups_failed"`
+	LookupError   string           `json:"lookup_error,omitempty"` // why names are not found now: those known before are in use
 	ChecksFailed  int64            `json:"checks_failed"`
 	Endpoints     []ProxyEndpoint  `json:"endpoints"`
 }
@@ -156,6 +157,9 @@ func clusterOf(c upstream.Stats, now time.Duration) ProxyCluster {
 			"requests": c.RefusedRequests, "connections": c.RefusedConnections, "waiting": c.RefusedWaiting,
 		},
 		Endpoints: []ProxyEndpoint{},
+	}
+	if c.LookupErr != nil {
+		all.LookupError = c.LookupErr.Error()
 	}
 	for _, e := range c.Endpoints {
 		all.Endpoints = append(all.Endpoints, endpointOf(e, now))

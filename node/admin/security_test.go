@@ -3,10 +3,12 @@ package admin
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -200,5 +202,70 @@ func TestSilentConnections(t *testing.T) {
 	_ = silent[0].SetReadDeadline(time.Now().Add(time.Minute))
 	if n, err := silent[0].Read(make([]byte, 1)); n != 0 || err == nil || strings.Contains(err.Error(), "timeout") {
 		t.Errorf("the oldest silent connection is open: %d, %v", n, err)
+	}
+}
+
+// TestSlowHeads: clients that send the first byte of a request and no more do not keep others out.
+func TestSlowHeads(t *testing.T) {
+	s, url := start(t, Config{})
+	for range maxConnections + 50 {
+		c, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, "G"); err != nil && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			t.Fatal(err)
+		}
+	}
+	if status, _ := do(t, "GET", url+"/ready"); status != 503 { // it was not set ready
+		t.Errorf("got %d", status)
+	}
+	if _, body := do(t, "GET", url+"/metrics"); !strings.Contains(body, `ferry_admin_refused_total{what="connections"}`) {
+		t.Error("the closed connections are not counted")
+	}
+}
+
+// TestCostlyRequests: as many costly requests as are allowed leave room for probes and scrapes; further ones are refused.
+func TestCostlyRequests(t *testing.T) {
+	tap := func(ctx context.Context, _ []string, _ func(*ferry.Message)) error {
+		<-ctx.Done()
+		return nil
+	}
+	s, url := start(t, Config{Tap: tap})
+	s.costly.max, s.profiles.max = 2, 1
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 2 {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/api/stream?tag=a", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stream, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Body.Close()
+	}
+	if status, body := do(t, "GET", url+"/"); status != 503 || !strings.Contains(body, "too many requests") {
+		t.Errorf("a further request: %d %q", status, body)
+	}
+	if status, _ := do(t, "GET", url+"/ping"); status != 200 {
+		t.Errorf("a probe: %d", status)
+	}
+	if status, body := do(t, "GET", url+"/metrics"); status != 200 || !strings.Contains(body, `ferry_admin_refused_total{what="requests"} 1`) {
+		t.Errorf("a scrape: %d, want the refused request in it", status)
+	}
+	cancel()
+	for s.costly.used.Load() > 0 { // the server learns that the clients have left
+		time.Sleep(time.Millisecond)
+	}
+	s.profiles.used.Add(1)
+	if status, _ := do(t, "GET", url+"/debug/pprof/cmdline"); status != 503 {
+		t.Errorf("a profile beyond the limit: %d", status)
+	}
+	s.profiles.used.Add(-1)
+	if status, _ := do(t, "GET", url+"/debug/pprof/cmdline"); status != 200 {
+		t.Errorf("a profile: %d", status)
 	}
 }

@@ -57,6 +57,8 @@ type Config struct {
 	Certificates  func() []certs.Stats      // the certificate files in use
 	Reloads       func() Reloads            // reloads of the configuration
 	Drain         func() DrainPhase         // how far the node is that ends
+	Vitals        func() Vitals             // time and descriptors of the process
+	Outages       func() []string           // what limits the node, for /ready; links and bridges are not in it
 	Plan          func([]byte) (any, error) // what a reload of the files in a request would do
 	Upgrade       Upgrade                   // replaces this process; nil if it cannot
 	Sockets       *handover.Set             // binds Address; nil means the operating system
@@ -73,6 +75,10 @@ type Server struct {
 	service atomic.Pointer[service]
 
 	unauthorized atomic.Uint64 // requests without the token
+	refused      atomic.Uint64 // requests beyond what is handled at once
+	conns        *connectionLimit
+	costly       places
+	profiles     places
 }
 
 // service is what Use replaces.
@@ -86,7 +92,7 @@ type service struct {
 
 // New binds cfg.Address; a busy port is an error that names it. The caller calls Serve.
 func New(cfg Config) (*Server, error) {
-	s := &Server{}
+	s := &Server{conns: newConnectionLimit(maxConnections), costly: places{max: maxCostly}, profiles: places{max: maxProfiles}}
 	first, err := s.newService(cfg)
 	if err != nil {
 		return nil, err
@@ -102,7 +108,8 @@ func New(cfg Config) (*Server, error) {
 	s.ln = &securedListener{ln, &s.service}
 	s.http = &http.Server{
 		Handler:           http.HandlerFunc(s.serve),
-		ConnState:         newConnectionLimit(maxConnections).changed,
+		ConnState:         s.conns.changed,
+		ConnContext:       withConn,
 		ReadHeaderTimeout: 5 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
@@ -154,6 +161,12 @@ func (s *Server) Prepare(cfg Config) (use func(), err error) {
 // serve serves a request as the current configuration says. A connection that was accepted before TLS was turned on or off
 // is closed.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if c := connOf(r); c != nil {
+		if !s.conns.begin(c) {
+			return
+		}
+		defer s.conns.end(c)
+	}
 	now := s.service.Load()
 	if (now.tls != nil) != (r.TLS != nil) {
 		w.Header().Set("Connection", "close")
@@ -171,9 +184,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 const writeTimeout = 30 * time.Second
 
 func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "pong") })
-	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
+	open := http.NewServeMux()
+	open.HandleFunc("GET /ping", func(w http.ResponseWriter, _ *http.Request) { writeText(w, http.StatusOK, "pong") })
+	open.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
 		level := overload.Normal
 		if cfg.Overload != nil {
 			level = cfg.Overload()
@@ -191,20 +204,22 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 			writeText(w, http.StatusOK, "ready")
 		}
 	})
-	mux.Handle("GET /metrics", s.metricsHandler(cfg))
+	open.Handle("GET /metrics", s.metricsHandler(cfg))
 	if cfg.ReadOnly {
-		return mux
+		return open
 	}
+	mux := http.NewServeMux()
+	open.Handle("/", s.costly.limit(&s.refused, mux))
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
 	profiles.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	profiles.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	profiles.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /debug/pprof/", func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("GET /debug/pprof/", s.profiles.limit(&s.refused, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTimeout))
 		profiles.ServeHTTP(w, r)
-	})
+	})))
 	if cfg.Tap != nil {
 		mux.Handle("GET /api/stream", &liveMessages{tap: cfg.Tap, show: shown{formats}})
 	}
@@ -246,7 +261,7 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 		mux.Handle("POST "+planPath, requireAction(cfg, &plans{compute: cfg.Plan}))
 	}
 	mux.Handle("GET /", dashboard())
-	return mux
+	return open
 }
 
 // profileTimeout bounds the time of a profile, which the client chooses.

@@ -19,6 +19,7 @@ type Stats struct {
 	TLSFailed     [TLSFailures]int64 // number of failed connections by TLSFailure
 
 	LookupsFailed int64
+	LookupErr     error // why names are not found now; nil if they are
 	ChecksFailed  int64 // number of failed health checks
 }
 
@@ -50,6 +51,7 @@ func (c *Cluster) Snapshot() Stats {
 		RefusedConnections: of.RefusedConnections,
 		RefusedWaiting:     of.RefusedWaiting,
 		LookupsFailed:      c.failed.lookups.Load(),
+		LookupErr:          c.LookupErr(),
 		ChecksFailed:       c.failed.checks.Load(),
 	}
 	if t := c.tls; t != nil {
@@ -83,3 +85,6 @@ func (e *Endpoint) stats(now time.Duration) EndpointStats {
 		Latency:    one.Latency,
 	}
 }
+
+// LookupErr returns why names are not found now, nil if they are. The endpoints that were found before stay in use.
+func (c *Cluster) LookupErr() error { return c.service.Err() }

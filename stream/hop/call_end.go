@@ -1,8 +1,7 @@
 package hop
 
 import (
-	"time"
-
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -10,7 +9,7 @@ import (
 // fail ends a call that no instance has seen.
 func (rt *callRouter) fail(x *relay, code uint32, why string, u *peer.Unflushed) {
 	rt.tellEnd(x, code, why, true, u)
-	rt.endCaller(x, code, time.Now().UnixNano())
+	rt.endCaller(x, code, clock.Now())
 	rt.endServer(x, u)
 }
 
@@ -22,13 +21,13 @@ func (rt *callRouter) abort(x *relay, code uint32, why string, u *peer.Unflushed
 	}
 	x.tellCancel(codeCanceled, u)
 	rt.tellEnd(x, code, why, false, u)
-	rt.endCaller(x, code, time.Now().UnixNano())
+	rt.endCaller(x, code, clock.Now())
 }
 
 // loseCaller ends a call whose caller's connection is closing.
 func (rt *callRouter) loseCaller(x *relay) {
 	begun := x.state == forwarded && x.requests.leg.drop()
-	rt.endCaller(x, codeCanceled, time.Now().UnixNano())
+	rt.endCaller(x, codeCanceled, clock.Now())
 	if begun {
 		x.tellCancel(codeCanceled, nil)
 		return
@@ -41,7 +40,7 @@ func (rt *callRouter) loseServer(x *relay) {
 	if x.state == forwarded {
 		begun := x.requests.leg.drop()
 		rt.tellEnd(x, codeUnavailable, "the connection of the instance was lost", !begun, nil)
-		rt.endCaller(x, codeUnavailable, time.Now().UnixNano())
+		rt.endCaller(x, codeUnavailable, clock.Now())
 	}
 	rt.endServer(x, nil)
 }

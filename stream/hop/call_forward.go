@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
@@ -36,7 +37,7 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 		r.refuseCall(c.Call, code, why)
 		return nil
 	}
-	x := &relay{service: s, caller: e, callerID: c.Call, method: *m, single: single, timeout: c.Timeout, arrived: r.now}
+	x := &relay{service: s, caller: e, callerID: c.Call, method: *m, single: single, timeout: c.Timeout, arrived: r.elapsed}
 	x.requests.left, x.responses.left = rt.streamWindow, int(e.limits.StreamWindow)
 	x.responses.leg = leg{stream: e.stream(c.Call), id: c.Call}
 	if err := x.requests.accept(c.Flags, len(c.Message), single); err != nil {
@@ -124,7 +125,7 @@ func (x *relay) waited() bool {
 	if x.timeout == 0 {
 		return true
 	}
-	now := time.Now().UnixNano()
+	now := clock.Now()
 	ms := uint32(max(now-x.arrived, 0) / int64(time.Millisecond)) //nolint:gosec // a call waits for less than 49 days: its timeout
 	if ms >= x.timeout {
 		return false

@@ -101,7 +101,7 @@ func (r *receiver) reply(f native.Frame) error {
 		err = native.CheckTLVs(v.Extension)
 	}
 	if err == nil {
-		r.session.broker.calls.reply(&r.session.calls, f, &v, r.now, &r.unflushed)
+		r.session.broker.calls.reply(&r.session.calls, f, &v, r.elapsed, &r.unflushed)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
@@ -151,7 +152,7 @@ func (d *durable) join(m *member) {
 	d.mu.Lock()
 	if m.left { // leave has ended the expectation
 
-		d.unlock(time.Now().UnixNano())
+		d.unlock(clock.Now())
 		return
 	}
 	d.expected--
@@ -165,13 +166,13 @@ func (d *durable) join(m *member) {
 		d.broker.readers.Add(1)
 		go d.run()
 	}
-	d.unlock(time.Now().UnixNano())
+	d.unlock(clock.Now())
 }
 
 // leave removes a member. What it holds is delivered again; counts says whether it counts as delivered.
 func (d *durable) leave(m *member, counts bool) {
 	d.mu.Lock()
-	now := time.Now().UnixNano()
+	now := clock.Now()
 	m.left = true
 	if !m.joined {
 		d.expected--
@@ -279,7 +280,7 @@ func (d *durable) setTimer(now int64) {
 func (d *durable) onTimer() {
 	d.mu.Lock()
 	d.timerAt = 0
-	now := time.Now().UnixNano()
+	now := clock.Now()
 	if d.window != nil {
 		d.window.Expire(now)
 	}
@@ -354,7 +355,7 @@ const redeliveryEntry = 16
 func (m *member) unblock() {
 	d := m.durable
 	d.mu.Lock()
-	now := time.Now().UnixNano()
+	now := clock.Now()
 	if d.window != nil && m.joined && !m.left {
 		d.window.Unblock(m.state)
 	} else {
@@ -371,7 +372,7 @@ func (m *member) addCredit(n int) {
 	} else {
 		m.state.Credit = min(m.state.Credit+n, maxCredit)
 	}
-	d.unlock(time.Now().UnixNano())
+	d.unlock(clock.Now())
 }
 
 // retire makes the member get no further message. Its session is draining.
@@ -379,7 +380,7 @@ func (m *member) retire() {
 	d := m.durable
 	d.mu.Lock()
 	m.state.Leaving = true
-	d.unlock(time.Now().UnixNano())
+	d.unlock(clock.Now())
 }
 
 // held returns how many records the member holds.

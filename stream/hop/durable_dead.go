@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
 )
@@ -59,7 +59,7 @@ func (d *durable) buried(window, sequence uint64, count *atomic.Uint64) {
 		d.dirty = true
 		count.Add(1)
 	}
-	d.unlock(time.Now().UnixNano())
+	d.unlock(clock.Now())
 }
 
 // deadRecord returns the record of a dead letter. Its ID makes the engine store it once, even if the node stops before the position of

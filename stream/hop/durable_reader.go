@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
 	delivery "example.com/ferry/stream/hop/internal/durable"
@@ -150,7 +151,7 @@ func (d *durable) openWindow(c engine.Cursor) bool {
 	for _, m := range d.members {
 		d.window.Join(m.state)
 	}
-	d.unlock(time.Now().UnixNano())
+	d.unlock(clock.Now())
 	return true
 }
 
@@ -245,7 +246,7 @@ func (r *durableReader) add(last uint64) {
 	}
 	r.window.ReadTo(last)
 	r.dirty = true
-	r.unlock(time.Now().UnixNano())
+	r.unlock(clock.Now())
 	clear(r.batch)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
 )
@@ -132,14 +133,14 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 // refusalLog limits the lines in the log about identities that Connect refuses to one a second. A peer needs no new connection for the
 // next attempt: it can try at the rate of its requests.
 type refusalLog struct {
-	last     atomic.Int64 // time of the last line, in Unix nanoseconds
+	last     atomic.Int64 // time of the last line, as clock.Now
 	unlogged atomic.Int64 // refusals since then
 }
 
 // next reports whether a line is due, and how many refusals since the last one had none.
 func (r *refusalLog) next(now time.Time) (due bool, unlogged int64) {
-	last := r.last.Load()
-	if now.UnixNano()-last < int64(time.Second) || !r.last.CompareAndSwap(last, now.UnixNano()) {
+	last, at := r.last.Load(), clock.At(now)
+	if at-last < int64(time.Second) || !r.last.CompareAndSwap(last, at) {
 		r.unlogged.Add(1)
 		return false, 0
 	}

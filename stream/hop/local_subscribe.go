@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	delivery "example.com/ferry/stream/hop/internal/durable"
 )
@@ -106,7 +107,7 @@ func (l *LocalSub) Nak(first uint64, count uint32, kind NakKind, delay time.Dura
 // Progress extends the time in which the client has to ack what it holds.
 func (l *LocalSub) Progress() {
 	if l.stored != nil && l.stored.member != nil {
-		l.stored.member.inProgress(time.Now().UnixNano())
+		l.stored.member.inProgress(clock.Now())
 	}
 }
 
@@ -115,7 +116,7 @@ func (l *LocalSub) settle(f func(w *delivery.Window, m *delivery.Member, now int
 		return
 	}
 	m := l.stored.member
-	now := time.Now().UnixNano()
+	now := clock.Now()
 	d := m.durable
 	d.mu.Lock()
 	defer d.unlock(now)

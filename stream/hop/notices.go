@@ -23,8 +23,8 @@ const (
 type notices struct {
 	mu      sync.Mutex
 	waiting []native.NoticeFrame // the next round; each tag and code once
-	sentAt  int64                // when the last round was sent, in Unix nanoseconds
-	paid    int64                // time up to which the NOTICEs of stored tags have used noticeInterval each, in Unix nanoseconds
+	sentAt  int64                // when the last round was sent, as clock.Now
+	paid    int64                // time up to which the NOTICEs of stored tags have used noticeInterval each, as clock.Now
 }
 
 // add adds v to the next round.

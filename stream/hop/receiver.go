@@ -8,6 +8,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -25,6 +26,7 @@ type receiver struct {
 	last      *publisher // publisher of the last run
 	unflushed peer.Unflushed
 	now       int64            // when the batch arrived, in Unix nanoseconds
+	elapsed   int64            // the same, as clock.Now
 	ends      [maxRun]int      // offsets at which the frames of the run end
 	masks     []uint64         // indexed by predicate of the route; bit i is the result for frame i of the run
 	addressed []*deliveryQueue // reused by routeAddressed
@@ -49,7 +51,10 @@ func newReceiver(s *session) *receiver {
 }
 
 // BatchBegins stores the time at which a batch arrived.
-func (r *receiver) BatchBegins() { r.now = time.Now().UnixNano() }
+func (r *receiver) BatchBegins() {
+	now := time.Now()
+	r.now, r.elapsed = now.UnixNano(), clock.At(now)
+}
 
 // BatchEnds flushes the streams that the batch has appended to, and publishes the batch's latencies.
 func (r *receiver) BatchEnds() {
@@ -65,7 +70,7 @@ func (r *receiver) BatchEnds() {
 // BeforePong sends the pending NOTICEs: the client expects them before the response to its PING. It returns false if messages before
 // the PING wait to be stored or forwarded. Value 0 is a heartbeat, which confirms nothing.
 func (r *receiver) BeforePong(value uint64) bool {
-	r.session.notices.send(r.session, r.now)
+	r.session.notices.send(r.session, r.elapsed)
 	if value != 0 && len(r.forwarded) > 0 {
 		r.awaitForwarded()
 	}
@@ -214,7 +219,7 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 		p.skip(len(f), notice, r.confirmations)
 		return nil
 	}
-	r.session.notices.add(r.session, r.now, notice)
+	r.session.notices.add(r.session, r.elapsed, notice)
 	p.returnHalf()
 	return nil
 }

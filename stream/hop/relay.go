@@ -38,7 +38,7 @@ type relay struct {
 	single    bool          // CALL has the only request, whose bytes are charged to windows of connections
 	charged   int           // bytes of the only request that neither REPLY nor CALLCREDIT has returned
 	timeout   uint32        // milliseconds; 0 means none
-	arrived   int64         // when CALL arrived, in Unix nanoseconds
+	arrived   int64         // when CALL arrived, as clock.Now
 	held      heldFrames    // while the call waits
 	place     *list.Element // in service.waiting, while the call waits
 	requests  direction

@@ -82,7 +82,7 @@ type storedStream struct {
 	waiting  atomic.Int64 // messages that wait to be stored
 	refused  atomic.Uint64
 	dropped  atomic.Uint64
-	progress atomic.Int64 // when the engine last stored something, or had nothing to store, in Unix nanoseconds
+	progress atomic.Int64 // when the engine last stored something, or had nothing to store, as clock.Now
 	asking   atomic.Bool  // the engine is being asked why it waits
 	reason   atomic.Pointer[string]
 

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
 )
@@ -86,7 +86,7 @@ func (r *receiver) store(st *storedStream, p *publisher, bytes int, done func(er
 // begin counts an append of n messages.
 func (st *storedStream) begin(t *tag, n, bytes int) {
 	if st.pending.Add(int64(bytes)) == int64(bytes) {
-		st.progress.Store(time.Now().UnixNano())
+		st.progress.Store(clock.Now())
 	}
 	st.waiting.Add(int64(n))
 	t.appending.Add(1)
@@ -103,7 +103,7 @@ func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.Ap
 			st.stored.add(n-refused.Count, bytes)
 		}
 	}
-	st.progress.Store(time.Now().UnixNano())
+	st.progress.Store(clock.Now())
 	if st.reason.Load() != nil {
 		st.reason.Store(nil)
 	}

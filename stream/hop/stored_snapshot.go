@@ -2,7 +2,8 @@ package hop
 
 import (
 	"sort"
-	"time"
+
+	"example.com/ferry/internal/clock"
 )
 
 // StreamStats is what the Broker knows of a stream. What it stores, and where its durables are, the engine knows.
@@ -115,7 +116,7 @@ func (st *storedStream) stats() StreamStats {
 
 func (d *durable) stats() DurableStats {
 	d.mu.Lock()
-	defer d.unlock(time.Now().UnixNano())
+	defer d.unlock(clock.Now())
 	v := DurableStats{
 		Name: d.name, Filter: d.filter, State: "closed", Read: d.read.Load(), Delivered: d.delivered.load(), Redelivered: d.redelivered,
 		Skipped: d.skipped.Load(), DeadLetters: d.deadLetters.Load(), Dropped: d.dropped.Load(), Damaged: d.damaged.Load(),
@@ -155,4 +156,14 @@ func (r *replay) stats() ReplayStats {
 	v.Credit = r.credit
 	sub.stream.Unlock()
 	return v
+}
+
+// Waiting says of each stream that stores nothing while messages wait why that is.
+func (b *Broker) Waiting() (all []string) {
+	for _, st := range b.streams.Load().list {
+		if reason := st.reason.Load(); reason != nil {
+			all = append(all, *reason)
+		}
+	}
+	return all
 }

@@ -322,7 +322,7 @@ func (r *receiver) ack(f native.Frame) error {
 		return err
 	}
 	if sub := r.session.storedSub(v.Sub); sub != nil && sub.member != nil {
-		return sub.member.ack(v, r.now)
+		return sub.member.ack(v, r.elapsed)
 	}
 	return nil // the subscription has ended, or is a replay
 }
@@ -334,7 +334,7 @@ func (r *receiver) nak(f native.Frame) error {
 		return err
 	}
 	if sub := r.session.storedSub(v.Sub); sub != nil && sub.member != nil {
-		return sub.member.nak(v, r.now)
+		return sub.member.nak(v, r.elapsed)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
 
@@ -14,7 +15,7 @@ const slowStore = 3 * time.Second
 // checkStreams looks for streams whose messages wait, at most every slowStore for each.
 func (b *Broker) checkStreams(now time.Time) {
 	for _, st := range b.streams.Load().list {
-		if st.pending.Load() > 0 && now.UnixNano()-st.progress.Load() > int64(slowStore) && st.asking.CompareAndSwap(false, true) {
+		if st.pending.Load() > 0 && clock.At(now)-st.progress.Load() > int64(slowStore) && st.asking.CompareAndSwap(false, true) {
 			b.readers.Add(1)
 			go func() {
 				defer b.readers.Done()
@@ -55,7 +56,7 @@ func (st *storedStream) explain(b *Broker) {
 	b.cfg.Load().Log.Warn("messages wait to be stored", "stream", st.name(), "bytes", st.pending.Load(), "err", err)
 	for _, s := range b.allSessions() {
 		for _, p := range s.publishersOf(st) {
-			if s.notices.take(time.Now().UnixNano()) > 0 {
+			if s.notices.take(clock.Now()) > 0 {
 				break // it is told of many tags: the others wait for the same reason
 			}
 			s.notice(native.NoticeFrame{Tag: p.tag.id, Code: native.CodeLimit, Reason: reason})

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/engine"
@@ -157,7 +158,7 @@ func (p *publisher) mayNotice() bool {
 	if u.pausing {
 		return false
 	}
-	wait := p.session.notices.take(time.Now().UnixNano())
+	wait := p.session.notices.take(clock.Now())
 	if wait == 0 {
 		return true
 	}
