@@ -22,6 +22,7 @@ var wallClock = map[string]string{
 	"stream/engine/memory/cursor.go":   "retention counts from the stored time of a record",
 	"stream/engine/memory/stream.go":   "the stored time of a record",
 	"stream/engine/nats/direct.go":     "the stored time of a record",
+	"stream/batch.go":                  "the time in a frame",
 	"stream/from.go":                   "a subscription from a time on",
 	"stream/hop/receiver.go":           "the latency of a message, whose time another machine has set",
 	"stream/mqtt/deliver.go":           "what is left of a message's expiry, which may have been stored by another process",

@@ -13,9 +13,9 @@ import (
 
 const (
 	vitalsEvery = time.Second
-	leastStall  = 3 * time.Second  // a look that comes so much too late is a stall
-	leastJump   = 2 * time.Second  // a smaller step of the clock is a correction
-	shortCalm   = 10 * time.Second // without a shortage of descriptors, until it is said to be over
+	leastStall  = 3 * time.Second // a look that comes so much too late is a stall
+	leastJump   = 2 * time.Second // a smaller step of the clock is a correction
+	shortCalm   = 3 * time.Second // without a shortage of descriptors, until it is said to be over
 )
 
 // vitals looks every second at what all parts of the node depend on: that the process gets time, that the clock goes evenly, and that

@@ -79,7 +79,7 @@ func TestVitalsDescriptors(t *testing.T) {
 	r.short = false
 	for i := range 20 {
 		text := r.pass(time.Second, 0)
-		if ended := strings.Contains(text, "descriptors are free again"); ended != (i == 8) {
+		if ended := strings.Contains(text, "descriptors are free again"); ended != (i == 1) {
 			t.Errorf("%d s after the last shortage: logged %q", i+2, text)
 		}
 	}
