@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // maxConnections bounds the connections served at once. It is larger than what the routes handle at once: maxCostly, and 8 scrapes.
@@ -31,37 +32,72 @@ func (l *securedListener) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
+// grace is how long a connection may be without a whole request head before a further one may close it.
+const grace = 250 * time.Millisecond
+
 // connectionLimit bounds the connections of a server. A further one closes the connection that has been without a whole request head
-// longest. So clients that connect and send nothing, or a head a byte at a time, do not keep others out.
+// longest, if that is longer than grace, or waits for that; clients beyond it wait in the kernel. So clients that connect and send
+// nothing, or a head a byte at a time, do not keep others out, and a request that comes at once is handled.
 type connectionLimit struct {
 	max     int
 	evicted atomic.Uint64
 
 	mu      sync.Mutex
 	open    map[net.Conn]*list.Element // its element in waiting; nil while a handler runs
-	waiting list.List                  // connections without a handler (net.Conn), oldest first
+	waiting list.List                  // connections without a handler (waitingConn), oldest first
+	freed   chan struct{}              // filled when a connection has ended, or its handler has
+}
+
+type waitingConn struct {
+	conn  net.Conn
+	since time.Time
 }
 
 func newConnectionLimit(n int) *connectionLimit {
-	return &connectionLimit{max: n, open: map[net.Conn]*list.Element{}}
+	return &connectionLimit{max: n, open: map[net.Conn]*list.Element{}, freed: make(chan struct{}, 1)}
 }
 
-// changed is an http.Server.ConnState. StateActive says that the first byte of a request has arrived, which changes nothing.
+// changed is an http.Server.ConnState. The server accepts no other connection while changed waits with StateNew. StateActive says that
+// the first byte of a request has arrived, which changes nothing.
 func (l *connectionLimit) changed(c net.Conn, state http.ConnState) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	switch state {
 	case http.StateNew:
-		l.open[c] = l.waiting.PushBack(c)
+		for !l.add(c) {
+			select {
+			case <-l.freed:
+			case <-time.After(grace / 4):
+			}
+		}
 	case http.StateClosed, http.StateHijacked:
+		l.mu.Lock()
 		l.remove(c)
+		l.mu.Unlock()
 	}
-	if len(l.open) > l.max {
-		oldest, _ := l.waiting.Front().Value.(net.Conn) // at least the new one waits
-		l.remove(oldest)
+}
+
+// add adds a connection if there is room, or room can be made.
+func (l *connectionLimit) add(c net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) >= l.max {
+		front := l.waiting.Front()
+		if front == nil {
+			return false
+		}
+		oldest, _ := front.Value.(waitingConn)
+		if time.Since(oldest.since) < grace {
+			return false
+		}
+		l.remove(oldest.conn)
 		l.evicted.Add(1)
-		closeAtOnce(oldest)
+		closeAtOnce(oldest.conn)
 	}
+	l.wait(c)
+	return true
+}
+
+func (l *connectionLimit) wait(c net.Conn) {
+	l.open[c] = l.waiting.PushBack(waitingConn{c, time.Now()})
 }
 
 func (l *connectionLimit) remove(c net.Conn) {
@@ -69,6 +105,14 @@ func (l *connectionLimit) remove(c net.Conn) {
 		l.waiting.Remove(e)
 	}
 	delete(l.open, c)
+	l.free()
+}
+
+func (l *connectionLimit) free() {
+	select {
+	case l.freed <- struct{}{}:
+	default: // it is filled already
+	}
 }
 
 // begin notes that a handler runs for c. It returns false if c was closed.
@@ -91,7 +135,8 @@ func (l *connectionLimit) end(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, known := l.open[c]; known {
-		l.open[c] = l.waiting.PushBack(c)
+		l.wait(c)
+		l.free()
 	}
 }
 

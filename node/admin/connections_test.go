@@ -14,17 +14,53 @@ import (
 
 // TestLimitOfClosedConnection: a connection that the limit has closed may still report that its request arrived.
 func TestLimitOfClosedConnection(t *testing.T) {
-	l := newConnectionLimit(1)
-	a, _ := net.Pipe()
-	b, _ := net.Pipe()
-	l.changed(a, http.StateNew)
-	l.changed(b, http.StateNew) // closes a
-	l.changed(b, http.StateActive)
-	l.changed(a, http.StateActive)
-	l.changed(a, http.StateClosed)
-	if len(l.open) != 1 {
-		t.Errorf("%d connections are open, want 1", len(l.open))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := newConnectionLimit(1)
+		a, _ := net.Pipe()
+		b, _ := net.Pipe()
+		l.changed(a, http.StateNew)
+		begun := time.Now()
+		l.changed(b, http.StateNew) // closes a
+		if took := time.Since(begun); took != grace {
+			t.Errorf("a connection without a request was kept for %v, want %v", took, grace)
+		}
+		l.changed(b, http.StateActive)
+		l.changed(a, http.StateActive)
+		if l.begin(a) || !l.begin(b) {
+			t.Error("a handler runs for the closed connection, or none for the other one")
+		}
+		l.changed(a, http.StateClosed)
+		if len(l.open) != 1 {
+			t.Errorf("%d connections are open, want 1", len(l.open))
+		}
+	})
+}
+
+// TestLimitWaitsForHandlers: a further connection waits while handlers run for all of them.
+func TestLimitWaitsForHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newConnectionLimit(1)
+		a, _ := net.Pipe()
+		b, _ := net.Pipe()
+		l.changed(a, http.StateNew)
+		l.begin(a)
+		added := false
+		go func() {
+			l.changed(b, http.StateNew)
+			added = true
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if added {
+			t.Error("a connection was added beyond the limit")
+		}
+		l.end(a)
+		l.changed(a, http.StateClosed)
+		synctest.Wait()
+		if !added {
+			t.Error("the connection waits although another one has ended")
+		}
+	})
 }
 
 // TestLimitClosesAtOnce: a client that does not read its TLS connection delays no other one.
@@ -40,8 +76,9 @@ func TestLimitClosesAtOnce(t *testing.T) {
 		}
 		l := newConnectionLimit(1)
 		next, _ := net.Pipe()
-		begun := time.Now()
 		l.changed(server, http.StateNew)
+		time.Sleep(grace)
+		begun := time.Now()
 		l.changed(next, http.StateNew)
 		if took := time.Since(begun); took != 0 {
 			t.Errorf("closing the connection took %v", took)

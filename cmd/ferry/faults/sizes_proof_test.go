@@ -6,8 +6,8 @@ import "time"
 
 // How large the tests are in make proof.
 const (
-	crowd      = 5000
+	crowd      = 100
 	stoppedFor = 30 * time.Second
-	floods     = 200
+	floods     = 50
 	kills      = 20
 )
