@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,15 +13,34 @@ import (
 	"example.com/ferry/node/config"
 )
 
+// lockedBuffer is a log that timers write to.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// take returns what was written since the last call.
+func (b *lockedBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.text.Reset()
+	return b.text.String()
+}
+
 // TestLogLimit: a fault that repeats is written a few times, then once a period with a count, and in full after it has paused.
 func TestLogLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
-		o := newLog(config.Log{Level: "info", Format: config.LogText}, &out)
+		out := &lockedBuffer{}
+		o := newLog(config.Log{Level: "info", Format: config.LogText}, out)
 		log := o.logger().With("listener", "a")
 		lines := func() []string {
-			text := strings.TrimSpace(out.String())
-			out.Reset()
+			text := strings.TrimSpace(out.take())
 			if text == "" {
 				return nil
 			}
