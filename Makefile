@@ -41,11 +41,12 @@ test-cross: ## test field, format, protocol, edgex and codec as linux/arm and as
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -cross
 
-proof: ## the long proofs: all tests with -race in every package, the formats on more random documents, streams through 50 killed processes, 30 power failures and a cut of 5 minutes, a node through its worst days, then fuzz
+proof: ## the long proofs: all tests with -race in every package, the formats on more random documents, streams through 50 killed processes, 30 power failures and a cut of 5 minutes, a node through its worst days, 85 changes of a node under load beside nginx and Envoy, then fuzz
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -race . bench
 	go test -tags proof ./format/...
 	go test -tags proof -count=1 -timeout 4h -v ./stream/proof ./stream/engine/... ./cmd/ferry/faults
+	cd bench && go test -tags proof -count=1 -timeout 1h -v -run '^TestChangeProof$$' ./change
 	@$(MAKE) fuzz
 
 attack: ## the attacks on the proxy of make test, longer and with more clients, and mixed load: make attack MIXED=1h

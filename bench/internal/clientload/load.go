@@ -33,9 +33,14 @@ type Kind struct {
 	Close    func()    // called when all clients have ended; may be nil
 }
 
+// started is the number of Loads that New has returned. It makes the ids of all of them different: a server may have seen those of an
+// earlier Load.
+var started atomic.Int64
+
 // Load is a number of clients, each of which sends one request after another.
 type Load struct {
 	kind    Kind
+	number  int64 // of this Load
 	clients []Client
 	end     context.CancelFunc
 	ended   sync.WaitGroup
@@ -53,7 +58,7 @@ func New(k Kind) *Load {
 	if k.Pause == 0 {
 		k.Pause = 2 * time.Millisecond
 	}
-	return &Load{kind: k, report: newReport(k.Name)}
+	return &Load{kind: k, number: started.Add(1), report: newReport(k.Name)}
 }
 
 // Name is the name of the Kind.
@@ -80,7 +85,7 @@ func (l *Load) Start(ctx context.Context) error {
 func (l *Load) run(ctx context.Context, c Client, client int) {
 	last := time.Time{} // when the last request succeeded
 	for n := 0; ctx.Err() == nil; n++ {
-		id := fmt.Sprintf("%d-%d", client, n)
+		id := fmt.Sprintf("%d-%d-%d", l.number, client, n)
 		request, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		begun := time.Now()
 		again, err := c.Do(request, id)
