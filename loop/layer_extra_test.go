@@ -62,6 +62,8 @@ func TestLayerResponsesToAReader(t *testing.T) {
 				}
 				left -= n
 			}
+			// The loop may not know yet that these bytes were sent.
+			eventually(t, "an empty queue", func() bool { sum, _ := g.Stats(); return sum.Queues == 0 })
 		}
 	})
 }
