@@ -92,6 +92,8 @@ func (e *experiment) goals() []harness.Goal {
 		}
 		all = append(all, harness.AtMost(1, l.name+": CPU at 1000/s, times nginx's", func(r *harness.Result) float64 {
 			return r.Ratio(ferryHTTP1, nginx, l.name, cpu)
+		}), harness.AtMost(1, l.name+": p99 at 1000/s, times nginx's", func(r *harness.Result) float64 {
+			return r.Ratio(ferryHTTP1, nginx, l.name, p99)
 		}))
 	}
 	return append(all, harness.AtMost(0, "failures, of both protocols and all cases", func(r *harness.Result) float64 {
