@@ -192,3 +192,30 @@ func BenchmarkRead(b *testing.B) {
 		})
 	}
 }
+
+// TestPlainTexts reads random texts in blocks and on one line, with and without quotes.
+func TestPlainTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	parts := []string{
+		"a", "b-c", "no", "true", "null", "10", "1.5", "1e3", "0x1f", ".inf", "127.0.0.1:80", "/p", ":", ": ", " ", ",", "#", " #", "-", "- ", "?", "=", "(", ")", "<", "*", "&", "!", "|", "@", "%", "~", "`", "\\", "'", "\"", "[", "]", "{", "}", "+", "_", ".", ";", "é",
+	}
+	plain := 0
+	for range 20_000 {
+		text := ""
+		for range 1 + r.IntN(4) {
+			text += parts[r.IntN(len(parts))]
+		}
+		other := parts[r.IntN(len(parts))]
+		form := []string{
+			"data_dir: %s\n", "data_dir: %s # %s\n", "data_dir: \"%s\"\n", "data_dir: '%s'\n", "names: [%s, %s]\n", "names: [ %s ,%s ]\n", "names:\n  - %s\n  - %s\n", "admin: {address: %s, hosts: [%s]}\n", "admin:\n  address: %s\n  token_file: %s\n",
+			"names: [\"%s\", '%s']\n", "cpu: {queue: %s}\n", "log: {level: %s}\n", "drain: {timeout: %s}\n",
+		}[r.IntN(13)]
+		args := []any{text, other}
+		if comparePlain(t, fmt.Sprintf(form, args[:strings.Count(form, "%s")]...)) {
+			plain++
+		}
+	}
+	if plain < 2000 {
+		t.Errorf("%d texts are plain: too few to compare", plain)
+	}
+}
