@@ -93,7 +93,7 @@ func (e *experiment) run(p routeproxy.Proxy, count int, window time.Duration) (f
 			began := time.Now()
 			one, err := t.reload()
 			took, errs = took+one, errors.Join(errs, err)
-			time.Sleep(window/reloads - time.Since(began))
+			time.Sleep(max(rest, window/reloads-time.Since(began)))
 		}
 		ended <- errs
 	}()

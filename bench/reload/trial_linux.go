@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -116,16 +117,27 @@ func (t *trial) reload() (time.Duration, error) {
 	t.set.Version++
 	prepared := t.proxy.Prepare(t.set)
 	began := time.Now()
-	if err := prepared.Apply(); err != nil {
-		return 0, err
+	for attempt := range attempts {
+		if err := prepared.Apply(); err != nil {
+			return 0, err
+		}
+		at, err := t.waitFor(t.set, old.Version)
+		if !errors.Is(err, errLate) {
+			return at.Sub(began), err
+		}
+		fmt.Fprintf(os.Stderr, "reload: attempt %d: %v\n", attempt+1, err)
 	}
-	at, err := t.waitFor(t.set, old.Version)
-	return at.Sub(began), err
+	return 0, fmt.Errorf("%w after %d attempts", errLate, attempts)
 }
+
+// attempts bounds how often a reload is tried: the master of HAProxy loses a signal that comes while it starts a worker.
+const attempts = 6
+
+var errLate = errors.New("the new routes do not count")
 
 const (
 	agreeing = 5 // pairs of requests that have to agree: old and new processes may accept connections for a while
-	patience = time.Minute
+	patience = 10 * time.Second
 	pause    = 500 * time.Microsecond
 )
 
@@ -150,7 +162,7 @@ func (t *trial) waitFor(set routeset.Set, other int) (first time.Time, err error
 		}
 		switch {
 		case !now && time.Now().After(deadline):
-			return first, fmt.Errorf("the new routes do not count after %v: %q; the proxy says %s", patience, is, t.proxy.Output())
+			return first, fmt.Errorf("%w after %v: %q; the proxy says %s", errLate, patience, is, t.proxy.Output())
 		case !now:
 			count = 0
 		case count == 0:
