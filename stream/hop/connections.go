@@ -3,6 +3,7 @@ package hop
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"time"
@@ -43,6 +44,9 @@ func (b *Broker) Connections() []ConnectionStats {
 // ErrNoClient means that no client has the ID.
 var ErrNoClient = errors.New("hop: no client has this id")
 
+// ErrByOperator is why CloseConnection ends a client. LocalHandler.Closed gets an error that wraps it.
+var ErrByOperator = errors.New("hop: an operator has closed the connection")
+
 // CloseConnection ends the connection of a client, and tells it that an operator did that: it may connect again. The error is ErrNoClient.
 func (b *Broker) CloseConnection(id ferry.SourceID) error {
 	b.mu.Lock()
@@ -52,6 +56,6 @@ func (b *Broker) CloseConnection(id ferry.SourceID) error {
 		return ErrNoClient
 	}
 	b.cfg.Load().Log.Info("connection closed by an operator", "source", uint32(id), "name", s.name, "identity", s.identity.Load().Name, "addr", s.addr)
-	s.client.close(&native.Error{Code: native.CodeDraining, Reason: "an operator has closed this connection"})
+	s.client.close(fmt.Errorf("%w: %w", ErrByOperator, &native.Error{Code: native.CodeDraining, Reason: "an operator has closed this connection"}))
 	return nil
 }

@@ -39,7 +39,7 @@ func TestConnections(t *testing.T) {
 	}
 	h.await(t, "the client is told", func() bool { return len(h.closed) == 1 })
 	var why *native.Error
-	if !errors.As(h.closed[0], &why) || why.Code != native.CodeDraining {
+	if !errors.As(h.closed[0], &why) || why.Code != native.CodeDraining || !errors.Is(h.closed[0], hop.ErrByOperator) {
 		t.Errorf("the client was closed because of %v, want code draining", h.closed[0])
 	}
 	if left := b.Connections(); len(left) != 1 || left[0].ID != all[0].ID {

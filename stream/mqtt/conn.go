@@ -7,6 +7,7 @@ import (
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/hop"
 )
 
 // conn is a connection whose CONNECT was accepted. Only its loop uses it.
@@ -213,6 +214,9 @@ func disconnectCode(err error) wire.ReasonCode {
 	var e *native.Error
 	if !errors.As(err, &e) {
 		return wire.UnspecifiedError
+	}
+	if errors.Is(err, hop.ErrByOperator) {
+		return wire.AdministrativeAction
 	}
 	switch e.Code {
 	case native.CodeUnauthenticated, native.CodeForbidden:
