@@ -21,6 +21,7 @@ var nginxConf = template.Must(template.New("nginx.conf").Parse(`user root;
 pid {{.Dir}}/nginx.pid;
 error_log {{.Dir}}/nginx.log notice;
 worker_processes 2;
+worker_shutdown_timeout 10s;
 events { worker_connections 4096; }
 http {
 	access_log off;
