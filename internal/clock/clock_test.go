@@ -22,3 +22,27 @@ func TestNow(t *testing.T) {
 		}
 	})
 }
+
+func TestTimeline(t *testing.T) {
+	const hour = int64(time.Hour)
+	var line Timeline
+	for _, row := range []struct {
+		name                string
+		wall, elapsed, want int64
+	}{
+		{"the first look", 1000 * hour, 5 * hour, 1000 * hour},
+		{"an hour", 1001 * hour, 6 * hour, 1001 * hour},
+		{"a day forwards", 1026 * hour, 7 * hour, 1026 * hour},
+		{"two days back", 979 * hour, 8 * hour, 1027 * hour},
+		{"an hour after that", 980 * hour, 9 * hour, 1028 * hour},
+		{"forwards again", 1030 * hour, 10 * hour, 1030 * hour},
+	} {
+		if got := line.next(row.wall, row.elapsed); got != row.want {
+			t.Errorf("%s: %d h, want %d h", row.name, got/hour, row.want/hour)
+		}
+	}
+	before := new(Timeline).Now()
+	if after := time.Now().UnixNano(); before > after || before < after-int64(time.Hour) {
+		t.Errorf("now is %d, want about %d", before, after)
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/clock"
 )
 
 // Config describes a pipeline.
@@ -70,6 +71,7 @@ type Pipeline struct {
 	cancel   context.CancelFunc
 
 	mu      sync.Mutex
+	clock   clock.Timeline // of windows of wall time
 	run     run
 	groups  groups
 	refused uint64 // messages of groups that had no room
@@ -148,7 +150,7 @@ func (p *Pipeline) HandleBatch(ctx context.Context, in []ferry.Message, out ferr
 // begin prepares the run of a call. The caller holds the lock.
 func (p *Pipeline) begin(ctx context.Context, out ferry.Sender) *run {
 	r := &p.run
-	r.ctx, r.out, r.input, r.time, r.err = ctx, out, nil, time.Now().UnixNano(), nil
+	r.ctx, r.out, r.input, r.time, r.err = ctx, out, nil, p.clock.Now(), nil
 	return r
 }
 
@@ -197,7 +199,7 @@ func (p *Pipeline) arm() {
 		p.timer.Stop()
 		return
 	}
-	after := time.Duration(max(0, due-time.Now().UnixNano()))
+	after := time.Duration(max(0, due-p.clock.Now()))
 	if p.timer == nil {
 		p.timer = time.AfterFunc(after, p.tick)
 		return
