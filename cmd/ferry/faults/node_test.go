@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -233,17 +234,22 @@ func (s *server) memory() int64 {
 	return 0
 }
 
+// freePorts returns addresses at which nothing listens. They are below the ports that the system gives to outgoing connections (32768
+// and up), one of which could otherwise have the port of a node that starts again.
 func freePorts(t *testing.T, n int) (all []string) {
 	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(12000)))
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		defer l.Close()
-		all = append(all, l.Addr().String())
+		if all = append(all, l.Addr().String()); len(all) == n {
+			return all
+		}
 	}
-	return all
+	t.Fatal("no port is free")
+	return nil
 }
 
 // lines is a log.
