@@ -144,7 +144,6 @@ func TestChecks(t *testing.T) {
 		{name: "nothing"},
 		{name: "nothing, stored", text: stored},
 		{name: "nothing, proxy", text: proxied},
-		{name: "open admin server", text: strings.Replace(proxied, "'off'", "'127.0.0.1:1'", 1), want: "warning configuration: needs no token"},
 		{name: "old kernel", machine: file("/proc/sys/kernel/osrelease", "4.14.0"), want: "warning kernel: lacks segmentation of UDP"},
 		{name: "very old kernel", text: "listeners: [{address: 'tcp://127.0.0.1:1'}]\n", machine: file("/proc/sys/kernel/osrelease", "4.4.0"), want: "fault kernel: lacks epoll"},
 		{name: "clock before the build", machine: func(_ *testing.T, m *Machine) { m.Built = today.AddDate(1, 0, 0) }, want: "fault clock: the clock says 2026-06-01"},

@@ -2,11 +2,9 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"example.com/ferry/node/config"
-	"example.com/ferry/proxy"
 )
 
 // podGrace is the default of terminationGracePeriodSeconds in Kubernetes.
@@ -22,7 +20,6 @@ func (x *exam) smells() {
 	}
 	x.proxySmells()
 	x.kubernetes()
-	x.openAdmin()
 	if a := x.Node.Admin.MetricsAddress; a != "" && public(targetOf(a)) {
 		x.warning(Finding{
 			What: "metrics are readable by every machine that reaches " + a, Where: x.at("admin.metrics_address"),
@@ -36,19 +33,6 @@ func (x *exam) smells() {
 		})
 	}
 	x.fine("no setting looks like a mistake")
-}
-
-// openAdmin reports an admin server without any token: a node that has no use for a data directory has none there, either.
-func (x *exam) openAdmin() {
-	a, p := x.Node.Admin, x.Node.Proxy
-	hasDirectory := len(x.Node.Listeners) > 0 || p != nil && slices.ContainsFunc(p.Listeners, func(l proxy.Listener) bool { return l.UsesNodeCertificate() })
-	if a.Address != "" && a.TokenFile == "" && !hasDirectory && !a.OwnCertificate() {
-		x.warning(Finding{
-			What: "the admin server needs no token, and a node with only a proxy makes none", Where: x.at("admin"),
-			Why:  "every user and process of this machine may drain endpoints, close connections and replace the node's process",
-			Mend: "openssl rand -hex 32 > admin-token && chmod 600 admin-token, and admin: {token_file: admin-token}",
-		})
-	}
 }
 
 // checkWarnings reports what ferry check warns about, but for the certificates, which have a check of their own.
