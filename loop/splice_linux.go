@@ -69,7 +69,7 @@ func (e *epoll) splice(from, to int32, n int) (received, sent int, again bool, e
 }
 
 func (e *epoll) unspliced(p []byte) (int, error) {
-	n, err := rawRead(int32(e.pipe.r), p)
+	n, err := unix.Read(e.pipe.r, p) // rawRead is for sockets
 	if err != nil {
 		e.pipe.close() // nothing of it may reach another connection
 		err = os.NewSyscallError("read", err)
