@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/format"
+	"example.com/ferry/format/cbor"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/hop"
 )
@@ -170,6 +172,34 @@ func TestTrustValidation(t *testing.T) {
 		s := h.Snapshot()
 		if s.Validated != validated || s.Dropped["invalid"] != validated {
 			t.Errorf("token %q: validated %d, dropped %v", token, s.Validated, s.Dropped)
+		}
+	}
+}
+
+// privateCBOR is CBOR under a number that ferry does not define.
+type privateCBOR struct{ cbor.Format }
+
+func (privateCBOR) Name() string { return "private" }
+func (privateCBOR) Descriptor() format.Descriptor {
+	return format.Descriptor{Type: ferry.FirstPrivateType}
+}
+
+// TestInvalidIsNotTrusted: an invalid frame behind a valid one is read twice. The first time does not mark it as valid, which the node
+// would trust the second time.
+func TestInvalidIsNotTrusted(t *testing.T) {
+	for _, number := range []ferry.Type{ferry.CBOR, ferry.FirstPrivateType} {
+		h, addr := serve(t, hop.Config{Node: "hub", Identify: edge, Formats: []format.Format{cbor.Format{}, privateCBOR{}}})
+		p := greetAs(t, addr, "trusted", 3)
+		tag := p.tag("x")
+		var batch []byte
+		for _, payload := range []string{"\x01", "\xff", "\x02"} {
+			batch = native.AppendPub(batch, native.PubHeader{Type: number, Tag: tag, Source: p.id}, []byte(payload))
+		}
+		p.write(native.AppendPing(batch, false, 1))
+		for f := p.read(); f.Kind() != native.Ping; f = p.read() {
+		}
+		if s := h.Snapshot(); s.Dropped["invalid"] != 1 {
+			t.Errorf("type %d: dropped %v, want the second message as invalid", number, s.Dropped)
 		}
 	}
 }

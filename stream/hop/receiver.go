@@ -193,7 +193,10 @@ func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (fl
 	if how == ValidateBounds {
 		return 0, ft.Validate(payload, format.Options{BoundsOnly: true})
 	}
-	return native.FlagValid, ft.Validate(payload, format.Options{})
+	if err := ft.Validate(payload, format.Options{}); err != nil {
+		return 0, err
+	}
+	return native.FlagValid, nil
 }
 
 // dropInvalid drops a frame with an invalid payload.
