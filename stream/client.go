@@ -115,13 +115,14 @@ func (c *Client) run(cn *conn) {
 		}
 		c.cfg.Log.Info("stream: connection lost, dialling again", "addr", c.addr, "err", err)
 		lasted := time.Since(start)
-		if lasted > c.cfg.MaxBackoff {
+		announced := cn.peer.PeerDraining() && lasted > c.cfg.MinBackoff
+		if announced || lasted > c.cfg.MaxBackoff {
 			pause = c.cfg.MinBackoff
 		}
-		// A node that stops may have passed its sockets on, where connections wait until the next process accepts them. The nodes bound how many
-		// handshakes are in progress.
 		next := &pause
-		if cn.isStopping() && lasted > c.cfg.MinBackoff {
+		if announced {
+			// The node may have passed its sockets to another process. Connections wait in them until that process accepts them.
+			// Each node bounds how many handshakes are in progress.
 			next = cn.pauseAfterStop()
 		}
 		if !c.pause(next) {

@@ -31,7 +31,6 @@ type conn struct {
 	stored   map[uint32]bool    // those of tags that are stored
 	subs     map[uint32]*subscription
 	lastRef  uint32
-	stopping bool // the node has said so
 	draining bool // no source publishes over the connection any more
 	welcome  native.WelcomeFrame
 	served   peer.CallSession // nil unless the client serves calls
@@ -215,7 +214,6 @@ func (cn *conn) barrier(ctx context.Context) error {
 // connection.
 func (cn *conn) drain() {
 	cn.mu.Lock()
-	cn.stopping = true
 	subs := make([]*subscription, 0, len(cn.subs))
 	for _, s := range cn.subs {
 		subs = append(subs, s)
@@ -247,18 +245,11 @@ func (cn *conn) drain() {
 	}
 }
 
-// isStopping reports whether the node has announced that it is stopping.
-func (cn *conn) isStopping() bool {
-	cn.mu.Lock()
-	defer cn.mu.Unlock()
-	return cn.stopping
-}
-
 // datagramPause is about how long a process that ends reads datagrams after its last connection.
 const datagramPause = 4 * time.Millisecond
 
-// pauseAfterStop returns the pause before a node is dialed whose process has stopped in order: none, unless the transport is QUIC. A datagram that the
-// old process reads is lost, and the client sends it again after 200 ms.
+// pauseAfterStop returns the pause before the client dials a node that has announced its end: none, unless the transport is QUIC. A
+// datagram that the old process reads is lost, and the client sends it again after 200 ms.
 func (cn *conn) pauseAfterStop() *time.Duration {
 	var pause time.Duration
 	if cn.peer.Streams() > 0 {

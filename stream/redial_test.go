@@ -44,7 +44,6 @@ func TestRedial(t *testing.T) {
 			time.Sleep(row.lasts)
 			if row.announce {
 				first.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
-				synctest.Wait()
 			}
 			_ = first.conn.Close()
 			ended := time.Now()
@@ -55,4 +54,43 @@ func TestRedial(t *testing.T) {
 			_ = second.conn.Close()
 		})
 	}
+}
+
+// TestRedialAfterEachStop: failures to dial after earlier stops do not lengthen the pause after the next one.
+func TestRedialAfterEachStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := memory.New(nil)
+		l, err := network.Listen(t.Context(), "node")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		dialed := make(chan *stream.Client)
+		go func() {
+			c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+			if err != nil {
+				t.Error(err)
+			}
+			dialed <- c
+		}()
+		node := welcomeNext(t, l, 1)
+		client := <-dialed
+		defer client.Close()
+		for stop := range 6 {
+			time.Sleep(time.Second)
+			node.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
+			_ = node.conn.Close()
+			refused, err := l.Accept(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = refused.Close()
+			began := time.Now()
+			node = welcomeNext(t, l, uint32(stop)+2)
+			if waited := time.Since(began); waited < 2*time.Millisecond || waited > 8*time.Millisecond {
+				t.Errorf("stop %d: the second attempt came after %v, want 2.5 to 7.5 ms", stop, waited)
+			}
+		}
+		_ = node.conn.Close()
+	})
 }

@@ -64,6 +64,7 @@ type Conn struct {
 	control  *FrameWriter
 	reader   *FrameReader // reads the control stream; nil if an event loop drives the connection
 	state    atomic.Int32
+	leaving  atomic.Bool     // the peer has sent GOAWAY draining
 	ctx      context.Context // ends when the socket is closed, with the reason as its cause
 	cancel   context.CancelCauseFunc
 	readers  sync.WaitGroup // goroutines that read or accept streams
@@ -172,6 +173,9 @@ func (c *Conn) Drain(reason string) {
 		})
 	}
 }
+
+// PeerDraining reports whether the peer has sent GOAWAY draining. It says so before OnDrain is called, so also when Serve has returned.
+func (c *Conn) PeerDraining() bool { return c.leaving.Load() }
 
 // Leave tells the peer that this end is done. The peer writes its queued frames and closes the connection.
 func (c *Conn) Leave() {

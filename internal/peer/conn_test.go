@@ -62,6 +62,22 @@ func TestPing(t *testing.T) {
 	<-n.done
 }
 
+// TestPeerDraining: when Serve has returned, it is known that the peer has announced its end, even if OnDrain has done nothing yet.
+func TestPeerDraining(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	n, w := open(t, peer.Config{OnDrain: func() { <-release }})
+	if n.PeerDraining() {
+		t.Error("the peer is draining before it has said so")
+	}
+	w.write(native.AppendGoaway(nil, native.GoawayFrame{Code: native.CodeDraining}))
+	_ = w.conn.Close()
+	<-n.done
+	if !n.PeerDraining() {
+		t.Error("the GOAWAY draining of the peer is not known")
+	}
+}
+
 // TestDrain: the node announces that it is stopping. The client confirms its messages and leaves. Both ends close
 // without an error.
 func TestDrain(t *testing.T) {

@@ -128,6 +128,7 @@ func (c *Conn) goaway(f native.Frame) error {
 	case err != nil:
 		return err
 	case v.Code == native.CodeDraining && c.cfg.OnDrain != nil:
+		c.leaving.Store(true)
 		if c.moveTo(Draining) {
 			go c.cfg.OnDrain()
 		}
