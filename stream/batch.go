@@ -13,8 +13,11 @@ import (
 // Batch gathers messages of a Source and sends them together, for publishers that have many short messages at a time: it takes the
 // locks once for all of them, and they leave in one write. Only one goroutine may use a Batch at a time; a Source may have any number.
 //
-// What was added is sent by Send, or by Add when 64 KiB have gathered. The messages of a Batch keep their order, and follow those that
+// Send sends what was added, and so does Add when 64 KiB have gathered. The messages of a Batch keep their order. They follow those that
 // Source.Send has sent before the Batch sends them.
+//
+// Messages that are not sent exist in the Batch only. Client.Flush does not wait for them, Client.Stats does not count them, and after
+// Client.Close they are lost. So call Send before Flush and Close.
 type Batch struct {
 	source   *Source
 	grant    *publishGrant // whose numbers the frames have
@@ -29,8 +32,9 @@ const batchSize = 64 << 10
 // Batch returns an empty Batch. It needs no Close.
 func (s *Source) Batch() *Batch { return &Batch{source: s} }
 
-// Add copies m and sends it later. It ignores m.Tag. A message without a Time gets that of the Send. If 64 KiB have gathered, Add sends them first, and blocks as Source.Send does. A
-// message with an error is not added. With Config.Spool, Add is Source.Send.
+// Add copies m and sends it later. It ignores m.Tag. A message without a Time gets that of the Send. Add blocks while there is no
+// connection. If m does not fit in 64 KiB together with what was added, Add first sends that, and blocks as Source.Send does. After an
+// error m is not in the Batch. With Config.Spool, Add is Source.Send, unless m has To.
 func (b *Batch) Add(ctx context.Context, m ferry.Message) error {
 	s := b.source
 	if s.client.spooler != nil && m.To == 0 {
@@ -99,8 +103,12 @@ func (b *Batch) waiting() []byte {
 	return b.frames.B[b.sent:]
 }
 
-// Send sends what was added. It blocks as Source.Send does. After an error the messages that are not sent stay in the Batch. A nil
-// error means that all will be sent. Call Client.Flush to wait until they have arrived.
+// Send sends what was added. It blocks as Source.Send does. A nil error means that all messages will be sent. Call Client.Flush to wait
+// until they have arrived.
+//
+// After an error the messages that are not sent stay in the Batch, and the next Send sends them. There are two exceptions. With
+// ferry.ErrTooLarge the first of them is removed: it is longer than the node of a new connection takes. And if the node refuses the
+// tag on a new connection, each later call returns that error.
 func (b *Batch) Send(ctx context.Context) error {
 	s := b.source
 	b.setTimes()
@@ -110,7 +118,7 @@ func (b *Batch) Send(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := b.checkSizes(); err != nil {
+		if err := b.removeTooLong(); err != nil {
 			return err
 		}
 		ok, err := s.lock(ctx, b.grant, nil)
@@ -124,8 +132,9 @@ func (b *Batch) Send(ctx context.Context) error {
 	return nil
 }
 
-// checkSizes removes the first frame if it is longer than the connection takes. Add has checked that for an earlier connection.
-func (b *Batch) checkSizes() error {
+// removeTooLong removes the first frame, and returns an error, if the frame is longer than the connection takes. Add has checked that
+// for an earlier connection.
+func (b *Batch) removeTooLong() error {
 	g, first := b.grant, native.Size(b.waiting())
 	if first <= g.conn.maxFrame {
 		return nil

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
 	"example.com/ferry/stream/hop"
+	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport/memory"
 )
 
@@ -153,4 +155,106 @@ func TestBatchOverTwoConnections(t *testing.T) {
 	if got := sink.await(t, 2); !same(got, numbered(2)) {
 		t.Errorf("got %q", got)
 	}
+}
+
+// TestBatchOnStoredTag: the client keeps copies of what a Batch has sent, and sends them again before what it still holds.
+func TestBatchOnStoredTag(t *testing.T) {
+	s := newScript(t)
+	b := s.source("orders/1", true).Batch()
+	add(t, b, "a")
+	add(t, b, "b")
+	sendBatch(t, b)
+	size := s.pubs("a", "b")
+	add(t, b, "c")
+	if st := s.client.Stats(); st.Waiting != 2 || st.WaitingBytes != size {
+		t.Errorf("%d messages with %d bytes wait, want 2 with %d", st.Waiting, st.WaitingBytes, size)
+	}
+	s.credit(size / 2)
+	for s.client.Stats().Waiting != 1 {
+		time.Sleep(time.Millisecond)
+	}
+	s.lose()
+	s.grant(true)
+	sendBatch(t, b)
+	s.pubs("b", "c")
+}
+
+// TestBatchOverASmallerNode: the node of the next connection takes shorter frames. Send names the message that is too long, and the
+// others are sent.
+func TestBatchOverASmallerNode(t *testing.T) {
+	network := memory.New(nil)
+	s := newTestNode(t, network, "node", hop.Config{})
+	b := batchOf(t, s.dial(nil))
+	for _, payload := range []string{"before", strings.Repeat("x", 10<<10), "behind"} {
+		add(t, b, payload)
+	}
+	s.stop()
+	s = newTestNode(t, network, "node", hop.Config{MaxFrame: 8 << 10})
+	sink := newCollector()
+	start(t, s.dial(nil), stream.Function{Observe: []string{"a"}, Handler: sink, Concurrency: 1})
+	if err := b.Send(t.Context()); !errors.Is(err, ferry.ErrTooLarge) {
+		t.Errorf("got %v, want ErrTooLarge", err)
+	}
+	sendBatch(t, b)
+	if got := sink.await(t, 2); !same(got, []string{"before", "behind"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestBatchOfARefusedTag: the node does not grant the tag on the next connection.
+func TestBatchOfARefusedTag(t *testing.T) {
+	s := newScript(t)
+	b := s.source("a", false).Batch()
+	add(t, b, "x")
+	s.lose()
+	tag, err := native.ParseTag(s.node.expect(native.Tag))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.node.write(native.AppendResult(nil, native.ResultFrame{Kind: native.Tag, Ref: tag.Ref, Code: native.CodeForbidden, Reason: "no"}))
+	for range 2 {
+		var e *native.Error
+		if err := b.Send(t.Context()); !errors.As(err, &e) || e.Code != native.CodeForbidden {
+			t.Errorf("got %v, want the refusal of the node", err)
+		}
+	}
+}
+
+// TestBatchAddresses: messages of one Batch to one client, and to all functions.
+func TestBatchAddresses(t *testing.T) {
+	s := newTestNode(t, memory.New(nil), "node", hop.Config{})
+	addressed, open := newCollector(), newCollector()
+	to, all := s.dial(nil), s.dial(nil)
+	start(t, to, stream.Function{Observe: []string{"a"}, Addressed: true, Handler: addressed, Concurrency: 1})
+	start(t, all, stream.Function{Observe: []string{"a"}, Handler: open, Concurrency: 1})
+	b := batchOf(t, s.dial(nil))
+	for i := range 10 {
+		m := ferry.Message{Payload: []byte(fmt.Sprint(i / 2))}
+		if i%2 == 0 {
+			m.To = to.ID()
+		}
+		if err := b.Add(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sendBatch(t, b)
+	for name, sink := range map[string]*collector{"addressed": addressed, "to all": open} {
+		if got := sink.await(t, 5); !same(got, numbered(5)) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// TestBatchWithSpool: without a node, what is added is in the spool.
+func TestBatchWithSpool(t *testing.T) {
+	sp := openSpool(t, spool.Config{Dir: t.TempDir()})
+	network := memory.New(nil)
+	b := batchOf(t, dialSpooled(t, network, sp))
+	for i := range 10 {
+		add(t, b, fmt.Sprint(i))
+	}
+	if n := sp.Stats().Messages; n != 10 {
+		t.Errorf("the spool has %d messages, want 10", n)
+	}
+	sendBatch(t, b)
 }

@@ -207,8 +207,9 @@ func (s *Source) granted(ctx context.Context) (*publishGrant, error) {
 	return s.awaitGrant(ctx)
 }
 
-// lock waits until the tag has credit and its stream has room, and acquires the lock of the stream. ok is false if g is no longer the
-// grant, because the connection is lost or draining; then over must be nil.
+// lock waits until the tag has credit and its stream has room, and acquires the lock of the stream. ok is false if the connection of g is
+// lost or draining: the caller goes on with the next grant. If over is set, the error is then errConnectionLost, at the latest in the
+// next call.
 func (s *Source) lock(ctx context.Context, g *publishGrant, over *conn) (ok bool, err error) {
 	for {
 		g.writer.Lock()
