@@ -9,7 +9,7 @@ import "encoding/binary"
 // comparison of eight bytes for eight bytes. Other messages cost what they cost without a Validator. Traffic without common shapes
 // soon costs nothing on top, because a Validator that gains nothing compares and learns ever less.
 //
-// Only one goroutine may use a Validator at a time. It uses at most 100 KiB.
+// Only one goroutine may use a Validator at a time. It uses at most 104 KiB.
 type Validator struct {
 	format  Format
 	masker  Masker // nil if the format is none

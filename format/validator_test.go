@@ -121,3 +121,24 @@ func (m maskCounter) Mask(mask, data []byte) bool {
 	*m.masked++
 	return m.Format.Mask(mask, data)
 }
+
+// FuzzValidator compares the Validator with Format.Validate for a message that shares many bytes with one whose shape is stored.
+func FuzzValidator(f *testing.F) {
+	f.Add(reading, []byte{0xff}, uint16(13))
+	f.Add([]byte("\xa2\x6adeviceName\x7f\x61a\x62\xc3\xa9\xff\x62id\xc1\x38\x64"), []byte("\x7f\x62\xc3\xa9"), uint16(13))
+	f.Add([]byte("\xbf\x61a\x9f\xf4\xf8\x20\xf9\x00\x00\xff\x61b\x45hello\xff"), []byte("\xf8\x1f"), uint16(5))
+	f.Fuzz(func(t *testing.T, base, change []byte, at uint16) {
+		if len(base) == 0 {
+			return
+		}
+		other := bytes.Clone(base)
+		copy(other[int(at)%len(other):], change)
+		v := format.NewValidator(cbor.Format{}, format.Options{})
+		for i, data := range [][]byte{base, base, base, other, change, base, other} { // after the second one the shape of base is known
+			got, want := v.Validate(data, 0), (cbor.Format{}).Validate(data, format.Options{})
+			if (got == nil) != (want == nil) || got != nil && got.Error() != want.Error() {
+				t.Fatalf("message %d: got %v, want %v\n% x", i, got, want, data)
+			}
+		}
+	})
+}
