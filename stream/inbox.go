@@ -106,7 +106,7 @@ func (in *inbox) message(f native.Frame, buf *bufpool.Buf) ferry.Message {
 	return m
 }
 
-// fill sets the fields that f has. The others are those of a message without an extension.
+// fill sets the fields of m from f. m is a message without Key, ID and To, which stay empty if f has none.
 func (in *inbox) fill(m *ferry.Message, f native.Frame) {
 	m.Tag, m.Type, m.Payload, m.Time, m.Source = in.tag, f.Type(), f.Payload(), f.Time(), f.Source()
 	if f.Flags()&native.FlagAddressed != 0 {

@@ -35,9 +35,9 @@ func NewFrameReader(stream io.Reader, maxFrame int) *FrameReader {
 
 // Next waits for at least one whole frame. It returns all whole frames that have arrived, one after the other. The
 // caller may change them. They are valid until the next call. A large frame is returned alone, with the shared buffer
-// that holds it. To keep the frame, retain that buffer. For small frames shared is nil, or, if Config.Lend is set and there are
-// many, the buffer that holds them. The error is the stream's error
-// or a *native.Error. If the stream ends within a frame, the error is io.ErrUnexpectedEOF.
+// that holds it. To keep the frame, retain that buffer. For small frames shared is nil. But if Config.Lend is set and the
+// frames have at least 16 KiB together, shared is the buffer that holds them. The error is the stream's error or a *native.Error.
+// If the stream ends within a frame, the error is io.ErrUnexpectedEOF.
 func (r *FrameReader) Next() (frames []byte, shared *bufpool.Buf, err error) {
 	if r.shared != nil {
 		r.shared.Release()

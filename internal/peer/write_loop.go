@@ -39,7 +39,7 @@ func (w *FrameWriter) Run(stream io.Writer) error {
 		err = w.write(stream, batch)
 		w.writingSince.Store(0)
 		release(batch)
-		if w.nonblocking != nil { // others never ask when the last write was
+		if w.nonblocking != nil { // without it, UnlockFlush does not read lastWrite
 			w.mu.Lock()
 			w.lastWrite = clock.Now()
 			w.mu.Unlock()
@@ -106,8 +106,8 @@ func (w *FrameWriter) write(stream io.Writer, batch []segment) error {
 	return err
 }
 
-// Flush writes the queued bytes directly if there are few, fewer than fill the queue, and the stream accepts them without blocking.
-// Otherwise it wakes the writing goroutine, which calls Refill.
+// Flush writes the queued bytes directly if they are at most smallWrite, the queue is not full, and the stream accepts them without
+// blocking. Otherwise it wakes the writing goroutine, which calls Refill.
 func (w *FrameWriter) Flush() {
 	w.Lock()
 	w.UnlockFlush(0)
@@ -144,7 +144,7 @@ func (w *FrameWriter) UnlockFlush(quiet time.Duration) {
 	w.Unlock()
 }
 
-// writeNow writes what the stream accepts without blocking, and returns what is left of batch. It releases the rest.
+// writeNow writes what the stream accepts without blocking, and returns what is left of batch. It releases what was written.
 func (w *FrameWriter) writeNow(batch []segment) (left []segment) {
 	for i := range batch {
 		s := &batch[i]

@@ -7,8 +7,8 @@ import (
 	"example.com/ferry/format"
 )
 
-// validators holds what is known of recent messages, by payload type. A receiver has it during a batch: so what the messages of one
-// client teach is of use to all, and the memory grows with the processors and not with the clients.
+// validators holds what is known of recent messages, by payload type. A receiver borrows it for a batch. So a shape that one client's
+// message has taught serves the messages of all clients, and the memory grows with the processors and not with the clients.
 type validators [ferry.LastType + 1]*format.Validator
 
 // validatorPool lends validators to receivers.
