@@ -318,6 +318,9 @@ func TestSlowMember(t *testing.T) {
 	for range 47 {
 		fast.ack(fast.nextStored())
 	}
+	eventually(t, "the node has the acks of the fast one", func() bool {
+		return slices.ContainsFunc(workStats(t, b).Members, func(m hop.MemberStats) bool { return m.Acked == 47 })
+	})
 	slow.credit(held...)
 	src.publish(src.tag("orders/x"), "for the one that holds less")
 	fast.ack(fast.expectMessages("for the one that holds less")...)
