@@ -31,6 +31,7 @@ func readPlain(text string, memory *plainMemory) (cfg *Config) {
 		return nil
 	}
 	defer func() {
+		memory.fresh = nil
 		if v := recover(); v != nil {
 			if v != errNotPlain { //nolint:errorlint // it is the value of refuse
 				panic(v)

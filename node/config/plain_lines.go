@@ -60,13 +60,19 @@ func (l *plainLines) entry() bool {
 
 // entryText returns the lines of the entry that begins on the current line, in a list that is indented by indent: all lines up to the next
 // one that is not indented more and has more than a comment.
-func (l *plainLines) entryText(indent int) string {
+func (l *plainLines) entryText(indent int) string { return l.linesWithin(indent, false) }
+
+// listText returns the lines of all entries of the list that begins on the current line.
+func (l *plainLines) listText(indent int) string { return l.linesWithin(indent, true) }
+
+func (l *plainLines) linesWithin(indent int, entries bool) string {
 	for at := l.at; at < len(l.text); {
 		i := at
 		for i < len(l.text) && l.text[i] == ' ' {
 			i++
 		}
-		if i-at <= indent && i < len(l.text) && l.text[i] != '\n' && l.text[i] != '#' {
+		if i-at <= indent && i < len(l.text) && l.text[i] != '\n' && l.text[i] != '#' &&
+			(!entries || i-at < indent || !strings.HasPrefix(l.text[i:], "- ")) {
 			return l.text[l.start:at]
 		}
 		end := strings.IndexByte(l.text[i:], '\n')

@@ -21,7 +21,11 @@ func byLibrary(text string) (*Config, Errors) {
 // comparePlain fails the test if a plainReader reads another configuration than the library. It reports whether the text is plain.
 func comparePlain(t *testing.T, text string) bool {
 	t.Helper()
-	got := readPlain(text, new(plainMemory))
+	memory := new(plainMemory)
+	got := readPlain(text, memory)
+	if again := readPlain(text, memory); !reflect.DeepEqual(got, again) {
+		t.Fatalf("first\n%+v\nand then\n%+v of\n%s", got, again, text)
+	}
 	if got == nil {
 		return false
 	}
@@ -113,58 +117,6 @@ func TestPlainRefuses(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestPlainMemory changes a text again and again: what is shared with the configuration before is what a new reader reads.
-func TestPlainMemory(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	entries := strings.SplitAfter(gateway(200), "      - hosts:")
-	memory := new(plainMemory)
-	last := readPlain(strings.Join(entries, ""), memory)
-	for range 50 {
-		i, k := 1+r.IntN(len(entries)-1), 1+r.IntN(len(entries)-1)
-		before := strings.Join(entries, "")
-		switch r.IntN(4) {
-		case 0:
-			entries[i] = strings.Replace(entries[i], "/service-", "/changed-", 1+r.IntN(10))
-		case 1:
-			if i != len(entries)-1 && k != len(entries)-1 { // the last one has no next entry behind it
-				entries[i], entries[k] = entries[k], entries[i]
-			}
-		case 2:
-			entries[i] = strings.Replace(entries[i], "cluster: web", "cluster: spare # another", 1)
-		case 3:
-			entries[i] = strings.Replace(entries[i], "    timeout: 15s\n", "    timeout: 20s\n      response: {remove: [Server]}\n", 1)
-		}
-		text := strings.Join(entries, "")
-		got, want := readPlain(text, memory), readPlain(text, new(plainMemory))
-		if (got == nil) != (want == nil) || !reflect.DeepEqual(got, want) {
-			t.Fatalf("got\n%+v\nwant\n%+v of\n%s", got, want, text)
-		}
-		if got == nil {
-			entries = strings.SplitAfter(before, "      - hosts:")
-			continue
-		}
-		last = got
-		if most := 2*memory.used + 100; len(memory.known) > most {
-			t.Fatalf("the memory has %d routes, want at most %d", len(memory.known), most)
-		}
-	}
-	again := readPlain(strings.Join(entries, ""), memory)
-	for i, host := range again.Proxy.Listeners[0].VirtualHosts {
-		if was := last.Proxy.Listeners[0].VirtualHosts[i]; &was.Routes[0] != &host.Routes[0] {
-			t.Errorf("host %d: the routes are not shared", i)
-		}
-	}
-}
-
-// FuzzPlain: a plainReader reads what the library reads, or nothing.
-func FuzzPlain(f *testing.F) {
-	f.Add(gateway(3))
-	f.Add("names: [a, b-c, \"1\"]\nlog:\n  level: warn # loud\nlimits:\n  queue: 64KiB\n  heartbeat: 10s\n")
-	f.Add("identities:\n- name: a\n  publish:\n  - a/#\n  token: 0123456789abcdef\n")
-	f.Add("functions:\n  - name: f\n    run: x\n    observe: [a]\n")
-	f.Fuzz(func(t *testing.T, text string) { comparePlain(t, text) })
 }
 
 func BenchmarkRead(b *testing.B) {

@@ -19,8 +19,9 @@ import (
 	"example.com/ferry/internal/yamlread"
 )
 
-// Source is the text of a configuration as it was read: the file, those that it includes, and the values of its ${...}. It does not
-// change. Errors in the text are those of Config: a Source with errors still says which files it depends on.
+// Source is the text of a configuration as it was read: the file, those that it includes, and the values of its ${...}. Its text does not
+// change. Errors in the text are those of Config: a Source with errors still says which files it depends on. One goroutine uses it at a time, with
+// those that ReadAfter makes of it.
 type Source struct {
 	docs     []*document
 	root     ast.Node // of all files together; nil if they are empty
