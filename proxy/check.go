@@ -41,8 +41,8 @@ func (c *Config) Compile(formats []format.Format) (*Compiled, error) {
 	return c.CompileAfter(formats, nil)
 }
 
-// CompileAfter is Compile for the next configuration of a proxy that runs with before, or nil. Virtual hosts whose Routes are the same slices are not
-// compiled again: their rate limits and retry budgets go on.
+// CompileAfter is Compile for the next configuration of a proxy that runs with before, or nil. Routes that stay are not
+// compiled again, and keep their rate limits and retry budgets: see route.NewAfter.
 func (c *Config) CompileAfter(formats []format.Format, before *Compiled) (*Compiled, error) {
 	tables, err := c.compile(formats, before)
 	if err != nil {

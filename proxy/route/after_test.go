@@ -86,3 +86,53 @@ func (c choices) changed(last *route.Config) *route.Config {
 	}
 	return next
 }
+
+// limited returns a rule with a rate limit and a retry budget.
+func limited(name string) route.Rule {
+	r := to(name, route.Match{Prefix: "/" + name})
+	r.RateLimit = &route.RateLimit{RequestsPerSecond: 1, Burst: 1}
+	r.Forward.Retry = &route.Retry{On: []route.Cause{route.On5xx}}
+	return r
+}
+
+// TestNewAfterLimits: a route keeps its bucket and its budget while its rule stays the same in the virtual host of the same name.
+func TestNewAfterLimits(t *testing.T) {
+	t.Parallel()
+	payload := limited("payload")
+	payload.Match.Payload = &route.Payload{Format: "json", Where: "k == 1"}
+	faster, other := limited("a"), limited("a")
+	faster.RateLimit = &route.RateLimit{RequestsPerSecond: 2, Burst: 1}
+	other.Cluster = "b"
+	named := func(name string, rules ...route.Rule) route.VirtualHost {
+		return route.VirtualHost{Hosts: []string{name}, Routes: rules}
+	}
+	for _, c := range []struct {
+		name      string
+		was, is   []route.VirtualHost
+		at, wasAt int // the route to compare
+		keeps     bool
+	}{
+		{"the same rules in another list", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a"))}, 0, 0, true},
+		{"another rule of the host changes", []route.VirtualHost{named("h", limited("a"), limited("b"))}, []route.VirtualHost{named("h", faster, limited("b"))}, 1, 1, true},
+		{"a condition on the payload", []route.VirtualHost{named("h", payload)}, []route.VirtualHost{named("h", payload)}, 0, 0, true},
+		{"a host before it", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("g", limited("b")), named("h", limited("a"))}, 1, 0, true},
+		{"the host moves", []route.VirtualHost{named("g", limited("a")), named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a")), named("g", limited("a"))}, 0, 1, true},
+		{"the host has the place of another", []route.VirtualHost{named("g", limited("a")), named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a")), named("g", limited("a"))}, 0, 0, false},
+		{"another host", []route.VirtualHost{named("g", limited("a"))}, []route.VirtualHost{named("h", limited("a"))}, 0, 0, false},
+		{"another rate", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", faster)}, 0, 0, false},
+		{"another cluster", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", other)}, 0, 0, false},
+		{"a second name of a host", []route.VirtualHost{{Hosts: []string{"g", "h"}, Routes: []route.Rule{limited("a")}}}, []route.VirtualHost{named("g", limited("a")), named("h", limited("a"))}, 1, 0, false},
+		{"all hosts", []route.VirtualHost{named("*", limited("a"))}, []route.VirtualHost{named("*", limited("a"))}, 0, 0, true},
+		{"in capitals", []route.VirtualHost{named("*.h", limited("a"))}, []route.VirtualHost{named("*.H", limited("a"))}, 0, 0, true},
+	} {
+		before := table(t, &route.Config{VirtualHosts: c.was})
+		after, err := route.NewAfter(&route.Config{VirtualHosts: c.is}, all.Formats(), before)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		was, is := before.Routes()[c.wasAt], after.Routes()[c.at]
+		if is.Bucket == nil || is.Budget == nil || (is.Bucket == was.Bucket) != c.keeps || (is.Budget == was.Budget) != c.keeps {
+			t.Errorf("%s: the bucket is kept: %v, the budget: %v, want %v", c.name, is.Bucket == was.Bucket, is.Budget == was.Budget, c.keeps)
+		}
+	}
+}

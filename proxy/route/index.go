@@ -2,6 +2,7 @@ package route
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -53,6 +54,9 @@ func (t *Table) newIndex(routes []*Route, least int) index {
 		}
 		if l.parent >= 0 {
 			l.routes = l.routes.add(x.literals[l.parent].routes)
+		}
+		if i%turn == 0 {
+			runtime.Gosched()
 		}
 	}
 	return x

@@ -1,8 +1,10 @@
 package route
 
 import (
+	"reflect"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"example.com/ferry/format"
 )
@@ -13,7 +15,7 @@ type Table struct {
 	hosts    hosts
 	clusters []string
 	routes   []*Route
-	inOrder  []*virtualHost // as in the Config
+	byName   map[string]*virtualHost // key is the first of Hosts, in lower case
 	searches []fieldSearch
 	maxTests int // number of tests in the longest predicate
 }
@@ -22,8 +24,9 @@ type Table struct {
 // Errors with all errors in c. The Table refers to c, which must not be changed afterwards.
 func New(c *Config, formats []format.Format) (*Table, error) { return NewAfter(c, formats, nil) }
 
-// NewAfter is New for the next Config of something that has a table, or nil. A virtual host whose Routes are the same slice as in the Config of before, in the
-// same place, is not compiled again: both tables share its routes, with their buckets and budgets.
+// NewAfter is New for the next Config of something that has a table, or nil. Routes keep their buckets and budgets if the virtual host of the same
+// name, which is the first of Hosts, had the same Rule in the same place of Routes. A virtual host whose Routes are the same slice, in the same
+// place of the Config, is not compiled again: both tables share its routes.
 func NewAfter(c *Config, formats []format.Format, before *Table) (*Table, error) {
 	return newTable(c, formats, before, minGroup)
 }
@@ -44,7 +47,7 @@ func build(c *Config, formats []format.Format, before *Table, leastGroup int, na
 		formats:    map[string]format.Format{},
 		clusters:   map[string]int{},
 		searches:   map[string]int{},
-		table:      &Table{hosts: hosts{exact: map[string]*virtualHost{}, wildcard: map[string]*virtualHost{}}},
+		table:      &Table{byName: map[string]*virtualHost{}, hosts: hosts{exact: map[string]*virtualHost{}, wildcard: map[string]*virtualHost{}}},
 	}
 	for _, f := range formats {
 		b.formats[f.Name()] = f
@@ -89,14 +92,16 @@ type builder struct {
 
 // compileVirtualHost compiles the virtual host called name. at is its name too, or empty.
 func (b *builder) compileVirtualHost(name string, at fieldPath, c *VirtualHost) {
-	v := b.unchanged(c)
+	prior := b.prior(c)
+	v := b.unchanged(name, prior, c)
 	known := v != nil
 	if !known {
 		v = &virtualHost{rules: c.Routes, routes: make([]*Route, 0, len(c.Routes))}
 	}
-	b.table.inOrder = append(b.table.inOrder, v)
 	if len(c.Hosts) == 0 {
 		b.addError(at.dot("hosts"), "empty: name a host, or * for all others")
+	} else {
+		b.table.byName[strings.ToLower(c.Hosts[0])] = v
 	}
 	for i, host := range c.Hosts {
 		if reason := b.table.hosts.add(host, v); reason != "" {
@@ -110,6 +115,7 @@ func (b *builder) compileVirtualHost(name string, at fieldPath, c *VirtualHost) 
 	for i := range c.Routes {
 		r := b.compileRoute(name+".routes["+strconv.Itoa(i)+"]", at.dot("routes").index(i), &c.Routes[i])
 		r.Index = len(b.table.routes)
+		r.keepLimits(prior, i, &c.Routes[i])
 		v.routes = append(v.routes, r)
 		b.table.routes = append(b.table.routes, r)
 		if r.Index%turn == 0 {
@@ -119,16 +125,33 @@ func (b *builder) compileVirtualHost(name string, at fieldPath, c *VirtualHost) 
 	v.index = b.table.newIndex(v.routes, b.leastGroup)
 }
 
-// unchanged returns the virtual host of the table before that c was compiled to; nil if c, or what its routes refer to, is another now.
-func (b *builder) unchanged(c *VirtualHost) *virtualHost {
-	if b.before == nil || len(b.table.inOrder) >= len(b.before.inOrder) || len(c.Routes) == 0 {
+// keepLimits takes the bucket and the budget of route i of the virtual host before, or nil, if its rule was the same.
+func (r *Route) keepLimits(prior *virtualHost, i int, rule *Rule) {
+	if prior == nil || i >= len(prior.rules) || r.Bucket == nil && r.Budget == nil {
+		return
+	}
+	if reflect.DeepEqual(&prior.rules[i], rule) {
+		r.Bucket, r.Budget = prior.routes[i].Bucket, prior.routes[i].Budget
+	}
+}
+
+// prior returns the virtual host of the table before that has the name of c, or nil.
+func (b *builder) prior(c *VirtualHost) *virtualHost {
+	if b.before == nil || len(c.Hosts) == 0 {
 		return nil
 	}
-	v := b.before.inOrder[len(b.table.inOrder)]
-	if len(v.rules) != len(c.Routes) || &v.rules[0] != &c.Routes[0] || v.routes[0].Index != len(b.table.routes) {
+	return b.before.byName[strings.ToLower(c.Hosts[0])]
+}
+
+// unchanged returns prior if it has the Routes of c, which is called name, in the same place; nil if these, or what they refer to, are others now.
+func (b *builder) unchanged(name string, prior *virtualHost, c *VirtualHost) *virtualHost {
+	if prior == nil || len(c.Routes) == 0 || len(prior.rules) != len(c.Routes) || &prior.rules[0] != &c.Routes[0] {
 		return nil
 	}
-	for _, r := range v.routes {
+	if first := prior.routes[0]; first.Index != len(b.table.routes) || first.At != name+".routes[0]" {
+		return nil
+	}
+	for _, r := range prior.routes {
 		if r.conditions.payload != nil { // it refers to searches of the table
 			return nil
 		}
@@ -142,7 +165,7 @@ func (b *builder) unchanged(c *VirtualHost) *virtualHost {
 			}
 		}
 	}
-	return v
+	return prior
 }
 
 func (b *builder) clusterIndex(at fieldPath, name string) int {
