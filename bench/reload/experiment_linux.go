@@ -91,7 +91,7 @@ func (e *experiment) run(p routeproxy.Proxy, count int, window time.Duration) (f
 		var errs error
 		for range reloads {
 			began := time.Now()
-			one, err := t.reload()
+			one, _, err := t.reload(0)
 			took, errs = took+one, errors.Join(errs, err)
 			time.Sleep(max(rest, window/reloads-time.Since(began)))
 		}
@@ -138,7 +138,7 @@ func (e *experiment) check(p routeproxy.Proxy, count int) error {
 		return err
 	}
 	defer t.stop()
-	if _, err := t.reload(); err != nil {
+	if _, _, err := t.reload(0); err != nil {
 		return err
 	}
 	// Connections from before may be closed.

@@ -46,7 +46,7 @@ func (e *experiment) question() harness.Question {
 		Better: harness.Lower,
 		About: "Each host has 10 routes with a prefix each, as in route_scale. A reload replaces the prefix of the last route. The time counts from before the new files are written (an atomic " +
 			"rename) and the signal is sent, until a request on a new connection takes the new route and another one gets 404 for the old prefix, and so do the next four pairs of requests. " +
-			"There is a pair every half millisecond. CPU time is the proxy's own with that of its processes that have ended, per reload, until 200 ms after the new routes count. " +
+			"There is a pair every half millisecond. CPU time is the proxy's own with that of its processes that have ended, per reload, until 200 ms after the new routes count. It has that of the probes, which are more the longer a reload takes, and the kernel counts that of ended processes in units of 10 ms. " +
 			"Both are measured without other load, as means of 3 reloads. Then 2,000 GET requests a second come over 20 keep-alive connections, on all routes that stay, for a second without and a second " +
 			"with 3 reloads; latency counts from when a request was due. Each response is checked to come from the right route. " +
 			"The proxy has core 0 with all its processes; client and server share core 1.",
@@ -60,6 +60,7 @@ func (e *experiment) question() harness.Question {
 			"ferry and nginx get SIGHUP, the master process of HAProxy gets SIGUSR2. `nginx -s reload` sends the same signal, but reads the configuration itself before. " +
 				"Envoy watches the file of its routes (RDS, path_config_source), in JSON, and the file has nothing else.",
 			"Failures are requests without a response and connections that the proxy closed, idle ones included, of the second with reloads: nginx and HAProxy start another process, and the one before closes its idle connections.",
+			"The master process of HAProxy loses a signal that comes while it starts a worker. Such a reload is tried again after 10 seconds, and counts from then.",
 			"ferry notices a changed file by itself, too: it looks once a second, and reads a file that has not changed since it looked last. A signal is immediate.",
 		}, e.notes...),
 	}

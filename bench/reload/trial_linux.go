@@ -93,41 +93,43 @@ const rest = 200 * time.Millisecond
 func (t *trial) idleReloads() (wall, cpu float64, err error) {
 	var took, used time.Duration
 	for range reloads {
+		one, cpu, err := t.reload(rest)
+		if err != nil {
+			return 0, 0, err
+		}
+		took, used = took+one, used+cpu
+	}
+	return ms(took) / reloads, ms(used) / reloads, nil
+}
+
+// reload replaces the prefix of the last route, and returns how long that took and which CPU time the proxy used until a rest after it. If
+// the proxy lost the signal, both count from the last one.
+func (t *trial) reload(rest time.Duration) (took, cpu time.Duration, err error) {
+	old := t.set
+	t.set.Version++
+	prepared := t.proxy.Prepare(t.set)
+	for attempt := range attempts {
 		before, err := t.proxy.CPUWithEnded()
 		if err != nil {
 			return 0, 0, err
 		}
-		one, err := t.reload()
+		began := time.Now()
+		if err := prepared.Apply(); err != nil {
+			return 0, 0, err
+		}
+		at, err := t.waitFor(t.set, old.Version)
+		if errors.Is(err, errLate) {
+			fmt.Fprintf(os.Stderr, "reload: attempt %d: %v\n", attempt+1, err)
+			continue
+		}
 		if err != nil {
 			return 0, 0, err
 		}
 		time.Sleep(rest)
 		after, err := t.proxy.CPUWithEnded()
-		if err != nil {
-			return 0, 0, err
-		}
-		took, used = took+one, used+after-before
+		return at.Sub(began), after - before, err
 	}
-	return ms(took) / reloads, ms(used) / reloads, nil
-}
-
-// reload replaces the prefix of the last route, and returns how long that took.
-func (t *trial) reload() (time.Duration, error) {
-	old := t.set
-	t.set.Version++
-	prepared := t.proxy.Prepare(t.set)
-	began := time.Now()
-	for attempt := range attempts {
-		if err := prepared.Apply(); err != nil {
-			return 0, err
-		}
-		at, err := t.waitFor(t.set, old.Version)
-		if !errors.Is(err, errLate) {
-			return at.Sub(began), err
-		}
-		fmt.Fprintf(os.Stderr, "reload: attempt %d: %v\n", attempt+1, err)
-	}
-	return 0, fmt.Errorf("%w after %d attempts", errLate, attempts)
+	return 0, 0, fmt.Errorf("%w after %d attempts", errLate, attempts)
 }
 
 // attempts bounds how often a reload is tried: the master of HAProxy loses a signal that comes while it starts a worker.
