@@ -396,8 +396,8 @@ class DurableTest(Case):
             await self.within(again.wait())
             client._reconnect = False
             client._link._transport.close()
-        kinds = [(kind, flags) for kind, flags, body in frames if kind not in (wire.CREDIT,) and body != bytes(8)]
-        self.assertEqual(kinds, [(wire.NAK, wire.NAK_NOT_TRIED), (wire.ACK, 0), (wire.PING, 0), (wire.GOAWAY, 0)])
+        kinds = [(kind, flags) for kind, flags, _ in frames if kind not in (wire.CREDIT, wire.PING)]
+        self.assertEqual(kinds, [(wire.NAK, wire.NAK_NOT_TRIED), (wire.ACK, 0), (wire.GOAWAY, 0)])
         self.assertEqual(frames[0][2][-12:], struct.pack(">QI", 2, 2))
 
 
