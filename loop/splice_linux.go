@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -69,12 +70,15 @@ func (e *epoll) splice(from, to int32, n int) (received, sent int, again bool, e
 }
 
 func (e *epoll) unspliced(p []byte) (int, error) {
-	n, err := unix.Read(e.pipe.r, p) // rawRead is for sockets
-	if err != nil {
-		e.pipe.close() // nothing of it may reach another connection
-		err = os.NewSyscallError("read", err)
+	n, err := unix.Read(e.pipe.r, p) // rawRead is for sockets only
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Read(e.pipe.r, p)
 	}
-	return n, err
+	if err == nil && n > 0 {
+		return n, nil
+	}
+	e.pipe.close() // no byte in it may reach another connection
+	return 0, os.NewSyscallError("read", cmp.Or(err, io.ErrUnexpectedEOF))
 }
 
 func (e *epoll) pending(fd int32) int {
