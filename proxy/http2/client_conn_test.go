@@ -299,3 +299,36 @@ func TestBothProtocols(t *testing.T) {
 		}
 	})
 }
+
+// TestDrainBeforeFirstBytes: a client that has connected and sent nothing when its connection is shut down is served once, in either protocol.
+func TestDrainBeforeFirstBytes(t *testing.T) {
+	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
+		var first *http1.Service
+		r := start(t, setup{loop: c, rules: fixed, accept: func(s *Service) loop.AcceptFunc {
+			first = http1.New(nil, 2)
+			return s.AcceptBoth(first.Accept)
+		}})
+		first.Use(nil, r.plan)
+		one, two := proxytest.Dial(t, r.addr), newPeer(t, r.addr)
+		r.eventually("both clients are counted", func() bool { return r.Metrics.Snapshot().Listeners[0].Connections == 2 })
+		r.shutdown()
+		one.Send("GET / HTTP/1.1\nHost: a\n\n")
+		_, x := two.request("GET", "/", true)
+		two.flush()
+		if resp, body := one.ReadResponse("GET"); resp.StatusCode != 200 || body != "fixed" || !resp.Close {
+			t.Errorf("HTTP/1.1: %d %q, close %v", resp.StatusCode, body, resp.Close)
+		}
+		one.Ends()
+		two.over(x)
+		if x.status != 200 || string(x.body) != "fixed" {
+			t.Errorf("HTTP/2: %d %q, %v", x.status, x.body, x.reset)
+		}
+		two.closed()
+		if len(two.goAway) == 0 || two.goAway[0] != wire.NoError {
+			t.Errorf("GOAWAY %v, want NO_ERROR", two.goAway)
+		}
+		one.Close()
+		_ = two.conn.Close()
+		r.settled()
+	})
+}

@@ -70,7 +70,7 @@ func (s *Service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, 
 	case *clientConn:
 		isIdle = h.loopState.service == s && h.state == serving && h.h2 != nil && h.h2.Streams() == 0 && c.Queued() == 0
 	case *sniffer:
-		isIdle = h.service == s
+		isIdle = h.service == s && h.draining != nil
 	}
 	if isIdle {
 		until, _ = c.TimerDeadline(idleTimer)

@@ -2,6 +2,7 @@ package http2
 
 import (
 	"bytes"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
@@ -11,11 +12,16 @@ import (
 // begins with it, because HTTP/1.1 has no version 2.0.
 var preface = []byte("PRI * HTTP/2.0\r\n")
 
+// firstTime is how long a draining connection waits for its first request. Its client is about to send one, and would not send it again if
+// the connection were closed.
+const firstTime = time.Second
+
 // sniffer handles connections whose protocol is not known yet. It has no state of a connection, so all connections share
 // one sniffer, and one that sends nothing needs no memory for it.
 type sniffer struct {
-	service *Service
-	other   loop.AcceptFunc
+	service  *Service
+	other    loop.AcceptFunc
+	draining *sniffer // handles the connections after Shutdown; nil if h is that sniffer
 }
 
 var _ loop.Shutdowner = (*sniffer)(nil)
@@ -23,7 +29,7 @@ var _ loop.Shutdowner = (*sniffer)(nil)
 // AcceptBoth returns the loop.AcceptFunc of a listener whose clients speak HTTP/2 or HTTP/1.1. In TLS, the protocol agreed on
 // with ALPN decides, otherwise the client's first bytes. other returns the handlers of connections of HTTP/1.1.
 func (s *Service) AcceptBoth(other loop.AcceptFunc) loop.AcceptFunc {
-	unknown := &sniffer{s, other}
+	unknown := &sniffer{s, other, &sniffer{service: s, other: other}}
 	return func(c *loop.Conn) loop.Handler {
 		switch tls := exchange.ClientTLS(c); {
 		case s.current.Load().plan == nil:
@@ -56,11 +62,17 @@ func (h *sniffer) Data(c *loop.Conn, p []byte) int {
 		return 0
 	}
 	c.StopTimer(headTimer)
+	drains := h.draining == nil
 	if found {
+		c.StopTimer(idleTimer)
 		cc := h.service.conn(c)
 		c.SetHandler(cc)
 		cc.begin()
-		return cc.Data(c, p)
+		n = cc.Data(c, p)
+		if drains {
+			cc.Shutdown(c)
+		}
+		return n
 	}
 	next := h.other(c)
 	if next == nil {
@@ -68,6 +80,12 @@ func (h *sniffer) Data(c *loop.Conn, p []byte) int {
 		return len(p)
 	}
 	c.SetHandler(next)
+	if last, ok := next.(loop.Shutdowner); ok && drains {
+		last.Shutdown(c)
+		c.PauseReading() // the handler that Shutdown has set gets p
+		c.ResumeReading()
+		return 0
+	}
 	return next.Data(c, p)
 }
 
@@ -85,5 +103,10 @@ func (h *sniffer) Closed(c *loop.Conn, _ error) {
 	h.service.current.Load().plan.Listener.Closed(c.Loop().Index())
 }
 
-// Shutdown closes the connection.
-func (h *sniffer) Shutdown(c *loop.Conn) { c.Close() }
+// Shutdown closes the connection after firstTime. A request that arrives before then is still served.
+func (h *sniffer) Shutdown(c *loop.Conn) {
+	if h.draining != nil {
+		c.SetHandler(h.draining)
+		c.SetTimer(idleTimer, firstTime)
+	}
+}
