@@ -52,7 +52,7 @@ const (
 	phaseWriteClosed              // the proxy has closed its side
 )
 
-// drainTime bounds phaseDraining and phaseWriteClosed.
+// drainTime bounds phaseDraining and phaseWriteClosed, and how long a draining connection waits for its first request.
 const drainTime = time.Second
 
 var _ loop.Shutdowner = (*session)(nil)

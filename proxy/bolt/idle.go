@@ -1,6 +1,8 @@
 package bolt
 
 import (
+	"time"
+
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/bolt"
 )
@@ -13,11 +15,16 @@ const (
 	slowClientTimer // bounds the time in which the client reads none of its responses
 )
 
+// idleDrainTime is how long a draining connection waits for a request that the client may already have sent. A connection that has had no
+// request waits for drainTime: its client is about to send one.
+const idleDrainTime = 20 * time.Millisecond
+
 // idleHandler handles all connections of one loop and one dialect that have nothing in flight. Such a connection
 // needs no object of its own.
 type idleHandler struct {
 	loopState *loopState
 	dialect   wire.Dialect
+	draining  bool // the connection is about to be closed
 }
 
 var _ loop.Shutdowner = (*idleHandler)(nil)
@@ -37,6 +44,10 @@ func (h *idleHandler) startTimer(c *loop.Conn, st *settings) {
 func (h *idleHandler) Data(c *loop.Conn, p []byte) int {
 	s := h.loopState.newSession(c, h.dialect)
 	c.SetHandler(s)
+	if h.draining {
+		s.enter(phaseDraining)
+		c.SetTimer(closeTimer, drainTime)
+	}
 	return s.Data(c, p)
 }
 
@@ -52,4 +63,15 @@ func (h *idleHandler) Timer(c *loop.Conn, which int) {
 
 func (h *idleHandler) Closed(*loop.Conn, error) { h.loopState.clientClosed() }
 
-func (h *idleHandler) Shutdown(c *loop.Conn) { c.Close() }
+// Shutdown closes the connection after idleDrainTime, or drainTime. A request that arrives before then is still served.
+func (h *idleHandler) Shutdown(c *loop.Conn) {
+	if h.draining {
+		return
+	}
+	wait := idleDrainTime
+	if h.dialect == 0 {
+		wait = drainTime
+	}
+	c.SetHandler(&h.loopState.draining[dialectIndex(h.dialect)])
+	c.SetTimer(idleTimer, wait)
+}

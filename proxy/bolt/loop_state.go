@@ -18,9 +18,10 @@ const (
 
 // loopState is the part of a Service that belongs to one event loop.
 type loopState struct {
-	service *Service
-	loop    *loop.Loop
-	idle    [4]idleHandler // indexed by dialectIndex
+	service  *Service
+	loop     *loop.Loop
+	idle     [4]idleHandler // indexed by dialectIndex
+	draining [4]idleHandler // the same, of connections that are about to be closed
 
 	freeSessions []*session
 	freeRequests []*request
@@ -40,6 +41,7 @@ func (ls *loopState) init(s *Service) {
 	ls.service = s
 	for i := range ls.idle {
 		ls.idle[i] = idleHandler{loopState: ls, dialect: dialects[i]}
+		ls.draining[i] = idleHandler{loopState: ls, dialect: dialects[i], draining: true}
 	}
 }
 

@@ -126,6 +126,32 @@ func TestShutdownOfBusyClient(t *testing.T) {
 	}
 }
 
+// A request that has arrived when its connection is shut down is served: the first one of a connection, and one between two requests.
+func TestShutdownOfIdleClients(t *testing.T) {
+	t.Parallel()
+	p := simple(t, nil, newServer(t, nil))
+	used, fresh := p.dial(), p.dial()
+	used.send(call(wire.V1, 1, "a", nil))
+	used.status(1, wire.StatusSuccess)
+	proxytest.Eventually(t, "both connections are accepted", func() bool { sum, _ := p.group.Stats(); return sum.Accepted == 2 })
+	l := p.group.Loops()[0]
+	proxytest.OnLoop(t, l, func() bool {
+		used.send(call(wire.V1, 2, "a", nil)) // the loop reads this later
+		for c, h := range l.All() {
+			if p.service.Owns(h) {
+				h.(loop.Shutdowner).Shutdown(c)
+			}
+		}
+		return true
+	})
+	fresh.send(call(wire.V1, 2, "a", nil))
+	for _, c := range []*peer{used, fresh} {
+		c.status(2, wire.StatusSuccess)
+		c.ends()
+		_ = c.Close()
+	}
+}
+
 // A connection to a server that is dialed after Shutdown is closed with its last response. Shutdown would wait for it.
 func TestShutdownAfterLateDial(t *testing.T) {
 	t.Parallel()

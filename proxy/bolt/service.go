@@ -40,7 +40,7 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 // IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in
 // use, or is none of s.
 func (s *Service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
-	if unused, ok := h.(*idleHandler); !ok || unused.loopState.service != s || c.Queued() > 0 {
+	if unused, ok := h.(*idleHandler); !ok || unused.loopState.service != s || unused.draining || c.Queued() > 0 {
 		return 0, false
 	}
 	until, _ = c.TimerDeadline(idleTimer)
