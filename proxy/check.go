@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"example.com/ferry/format"
@@ -165,11 +166,17 @@ func canForward(from, to upstream.Protocol) bool {
 	return (from == upstream.Bolt) == (to == upstream.Bolt)
 }
 
+// turn is how many routes are checked before other goroutines get their turn: event loops share the processor.
+const turn = 128
+
 // eachCluster calls tell for each cluster that l names. field returns the path of the name in l.
 func (l *Listener) eachCluster(tell func(field func() string, name string)) {
 	hosts := l.table().VirtualHosts
 	for h := range hosts {
 		for r := range hosts[h].Routes {
+			if r%turn == 0 {
+				runtime.Gosched()
+			}
 			rule := &hosts[h].Routes[r]
 			at := func() string {
 				at := l.field(fmt.Sprintf("virtual_hosts[%d].routes[%d]", h, r))

@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 )
@@ -70,6 +71,9 @@ func (s *search) walk(at searchPath, v reflect.Value, visit func(searchPath, ref
 	case reflect.Slice:
 		for i := range v.Len() {
 			s.walk(append(at, searchStep{index: i}), v.Index(i), visit)
+			if i%turn == 0 {
+				runtime.Gosched()
+			}
 		}
 	case reflect.Struct:
 		for _, f := range s.fields[v.Type()] {

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"runtime"
 	"time"
 
 	"example.com/ferry/proxy/limit"
@@ -26,14 +27,20 @@ type Plan struct {
 	MaxDuration time.Duration   // longest time of a request with its response; zero or negative means no limit
 }
 
+// turn is how many routes are looked up before other goroutines get their turn: event loops share the processor.
+const turn = 128
+
 // NewPlan creates a Plan for a listener. clusters must contain every cluster that table names.
 func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
 	p := &Plan{Table: table, Listener: metrics.Listener(listener), Log: log}
 	for _, name := range table.Clusters() {
 		p.Clusters = append(p.Clusters, clusters[name])
 	}
-	for _, r := range table.Routes() {
+	for i, r := range table.Routes() {
 		p.Routes = append(p.Routes, metrics.Route(listener, r.Name))
+		if i%turn == 0 {
+			runtime.Gosched()
+		}
 	}
 	return p
 }

@@ -58,11 +58,14 @@ func build(c *Config, formats []format.Format, before *Table, leastGroup int, na
 			at = fieldPath(name)
 		}
 		b.compileVirtualHost(name, at, &c.VirtualHosts[i])
+		if i%turn == 0 {
+			runtime.Gosched()
+		}
 	}
 	return b.table, b.errs
 }
 
-// turn is how many routes are compiled before other goroutines get their turn: event loops share the processor.
+// turn is how many routes, or hosts that stay, are compiled before other goroutines get their turn: event loops share the processor.
 const turn = 32
 
 // Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
