@@ -16,6 +16,7 @@ type logOutput struct {
 	level slog.LevelVar
 	json  atomic.Bool
 	write io.Writer
+	limit logLimit
 
 	mu         sync.Mutex // guards the fields below and changes of level
 	configured config.Level
@@ -42,7 +43,7 @@ func (l *logOutput) set(c config.Log) {
 
 func (l *logOutput) logger() *slog.Logger {
 	o := &slog.HandlerOptions{Level: &l.level}
-	return slog.New(&limitedHandler{&switchingHandler{l, slog.NewTextHandler(l.write, o), slog.NewJSONHandler(l.write, o)}, &logLimit{}})
+	return slog.New(&limitedHandler{&switchingHandler{l, slog.NewTextHandler(l.write, o), slog.NewJSONHandler(l.write, o)}, &l.limit, ""})
 }
 
 // switchingHandler writes records in the format that its output has at the time.

@@ -90,3 +90,50 @@ func TestLogLimit(t *testing.T) {
 		time.Sleep(2 * logPeriod)
 	})
 }
+
+// TestLogCauses: the first line of a new cause is written while another cause floods the log, and what a client chooses neither makes
+// lines without bound nor takes the place of others.
+func TestLogCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &lockedBuffer{}
+		o := newLog(config.Log{Level: "info", Format: config.LogText}, out)
+		log := o.logger()
+		expect := func(name string, want int) {
+			t.Helper()
+			if got := strings.Count(out.take(), "\n"); got != want {
+				t.Errorf("%s: %d lines, want %d", name, got, want)
+			}
+		}
+		for i := range 100 {
+			log.Warn("identity refused", "addr", i, "err", fmt.Errorf("read tcp 10.0.0.%d:%d: reset", i, 1000*i))
+		}
+		expect("one cause with many addresses", logBurst)
+		log.Warn("identity refused", "addr", 1, "err", errors.New("the certificate has expired"))
+		expect("a new cause", 1)
+		for range 100 {
+			log.With("stream", "a", "reason", "x").Warn("dropped")
+		}
+		log.With("stream", "b", "reason", "x").Warn("dropped")
+		expect("another part, named by the logger", logBurst+1)
+		for i := range 10 * logKinds {
+			name := "a" + strings.Repeat("x", i%10) + strings.Repeat("y", i/10%30) + strings.Repeat("z", i/300)
+			log.Warn("connection refused", "addr", i, "err", errors.New(name))
+		}
+		expect("causes that a client chooses", logCauses+logBurst)
+		for i := range 10 * logKinds {
+			log.Warn("a will is refused", "tag", fmt.Sprint("tag ", i))
+		}
+		expect("parts that a client chooses", logParts+logBurst)
+		log.Error("the store is damaged", "stream", "a")
+		expect("another fault meanwhile", 1)
+		o.limit.flush()
+		if got := out.take(); !strings.Contains(got, "more=95 ") || strings.Count(got, "\n") != 4 {
+			t.Errorf("at the end of the node: %q, want the counts of what was left out", got)
+		}
+		time.Sleep(2 * logPeriod)
+		synctest.Wait()
+		if got := out.take(); got != "" || len(o.limit.kinds)+len(o.limit.below) > 0 {
+			t.Errorf("afterwards: %q and %d kinds, want nothing", got, len(o.limit.kinds))
+		}
+	})
+}

@@ -159,6 +159,9 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	s.stop(nil)
 	err = errors.Join(err, n.end(), n.awaitParts(s))
+	if n.output != nil {
+		n.output.limit.flush()
+	}
 	n.log.Info("node stopped")
 	return err
 }
