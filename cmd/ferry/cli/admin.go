@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 
@@ -31,7 +32,7 @@ type adminCmd struct {
 
 // Help returns the part of ferry admin --help that is not in the grammar.
 func (*adminCmd) Help() string {
-	return `These verbs ask the admin server of a running node. What changes something, or shows the configuration, needs a token: that of admin.token_file, or of the data directory. Changes are not written to the configuration.`
+	return `These verbs send requests to the admin server of a running node. What changes something, or shows the configuration, needs a token: that of admin.token_file, or of the data directory. Changes are not written to the configuration.`
 }
 
 // adminOutput are the flags of verbs that print what a node responds.
@@ -61,7 +62,7 @@ func (c *adminOutput) do(method, path string, v any) error {
 // adminTimeout bounds a request to a node.
 const adminTimeout = 30 * time.Second
 
-// table prints rows in columns.
+// table prints rows in columns. Control characters become ?: a client chooses its name, which must not reach the terminal as a command.
 func table(e *env, rows [][]string) error {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -70,7 +71,7 @@ func table(e *env, rows [][]string) error {
 			if i > 0 {
 				_, _ = w.Write([]byte("\t")) // into memory
 			}
-			_, _ = w.Write([]byte(cell))
+			_, _ = w.Write([]byte(printable(cell)))
 		}
 		_, _ = w.Write([]byte("\n"))
 	}
@@ -78,6 +79,16 @@ func table(e *env, rows [][]string) error {
 		return err
 	}
 	return e.print(text.Bytes())
+}
+
+// printable returns s with ? for each character that is not shown.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
 }
 
 type adminLogLevelCmd struct {

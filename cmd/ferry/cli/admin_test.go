@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -159,5 +160,18 @@ func TestAdminErrors(t *testing.T) {
 	}
 	if got := ferryWith("", "admin", "endpoints", "-a", "http://127.0.0.1:1"); got.status != statusFailed || !strings.Contains(got.stderr, "is a node running") {
 		t.Errorf("without a node: %+v", got)
+	}
+}
+
+// TestAdminHostileNames: the name of a client reaches the terminal without control characters.
+func TestAdminHostileNames(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"open":1,"matched":1,"connections":[{"id":"s1","protocol":"mqtt","client":"a\u001b]0;x\u0007\tb\nc\u202ed"}]}`)
+	}))
+	defer server.Close()
+	got := ferryWith("", "admin", "connections", "-a", server.URL, "--data-dir", t.TempDir())
+	if got.status != 0 || !strings.Contains(got.stdout, "a?]0;x??b?c?d") || strings.ContainsAny(got.stdout, "\x1b\x07\t\u202e") || strings.Count(got.stdout, "\n") != 2 {
+		t.Errorf("%+v, want one line without control characters", got)
 	}
 }
