@@ -110,6 +110,11 @@ func TestOperate(t *testing.T) {
 		{"POST", "/api/profile/block", 400, "seconds: want 1 to 300"},
 		{"POST", "/api/profile/mutex?seconds=301", 400, "seconds: want 1 to 300"},
 		{"POST", "/api/profile/heap?seconds=1", 405, ""},
+		{"GET", "/debug/pprof/profile?seconds=301", 400, "seconds: want 1 to 300"},
+		{"GET", "/debug/pprof/heap?seconds=100000", 400, "seconds: want 1 to 300"},
+		{"GET", "/debug/pprof/trace?seconds=NaN", 400, "seconds: want 1 to 300"},
+		{"GET", "/debug/pprof/trace?seconds=-1", 400, "seconds: want 1 to 300"},
+		{"GET", "/debug/pprof/trace?seconds=0.01", 200, "go 1."},
 	} {
 		if status, body := do(t, row.method, url+row.path); status != row.status || !strings.Contains(body, row.want) {
 			t.Errorf("%s %s: %d %q, want %d %q", row.method, row.path, status, body, row.status, row.want)
@@ -151,7 +156,7 @@ func TestOperateNeedsToken(t *testing.T) {
 	}
 }
 
-// TestSampling checks that a profile of waiting is taken, and that sampling is off afterwards.
+// TestSampling checks that a profile of waiting is taken, and one at a time in the process, whatever server is requested.
 func TestSampling(t *testing.T) {
 	t.Parallel()
 	o := &operated{}
@@ -159,5 +164,10 @@ func TestSampling(t *testing.T) {
 	status, body := do(t, "POST", url+"/api/profile/mutex?seconds=1")
 	if status != http.StatusOK || !strings.HasPrefix(body, "\x1f\x8b") { // gzip
 		t.Errorf("%d, %d bytes, want a profile", status, len(body))
+	}
+	sampling.Lock()
+	defer sampling.Unlock()
+	if status, body := do(t, "POST", url+"/api/profile/block?seconds=1"); status != http.StatusServiceUnavailable || !strings.Contains(body, "try again") {
+		t.Errorf("during another profile: %d %q, want 503", status, body)
 	}
 }

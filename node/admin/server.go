@@ -217,6 +217,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	profiles.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.Handle("GET /debug/pprof/", s.profiles.limit(&s.refused, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text := r.URL.Query().Get("seconds"); text != "" && !sampled(w, text) {
+			return
+		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(profileTimeout))
 		profiles.ServeHTTP(w, r)
 	})))
@@ -264,7 +267,7 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	return open
 }
 
-// profileTimeout bounds the time of a profile, which the client chooses.
+// profileTimeout bounds the time of a profile, which the client chooses up to longestSample.
 const profileTimeout = 10 * time.Minute
 
 // Addr returns the address the server listens on.

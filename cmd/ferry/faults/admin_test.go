@@ -67,7 +67,7 @@ func TestAdminFlood(t *testing.T) {
 			clients.Go(func() { raw("G", false) })
 		}
 		repeat(floods, func() { raw("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", false) })
-		repeat(floods, func() { raw("GET /debug/pprof/heap?seconds=600 HTTP/1.1\r\nHost: localhost\r\n\r\n", true) })
+		repeat(floods, func() { raw("GET /debug/pprof/heap?seconds=300 HTTP/1.1\r\nHost: localhost\r\n\r\n", true) })
 		repeat(floods, func() { request(http.MethodGet, "/api/stream?tag=%23", nil) })
 		repeat(1, func() { request(http.MethodPost, "/api/config/plan", make([]byte, 4<<20)) })
 		repeat(1, func() { request(http.MethodGet, "/", nil) })
