@@ -10,8 +10,8 @@ import (
 )
 
 // Resolved returns the configuration that counts as YAML: with the files that are included, the values of ${...} and the defaults, and
-// without secrets. These are tokens, values of ${file:PATH}, environments of guests, passwords in addresses, and header fields such as
-// Authorization. Zero values are left out.
+// without secrets. These are tokens, values of ${file:PATH} and of variables with such names as DB_PASSWORD, environments of guests, passwords
+// in addresses, and header fields such as Authorization. Zero values are left out.
 func (c *Config) Resolved() ([]byte, error) {
 	shown := c.Redacted()
 	shown.Include = nil // they are in it

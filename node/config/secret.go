@@ -1,6 +1,7 @@
 package config
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,19 @@ import (
 // redacted stands for a secret.
 const redacted = "[redacted]"
 
-// secretFields returns the fields whose values are secrets because of where the file has them from: of ${file:PATH}.
+// secretName and placeName match the names of environment variables whose values are secrets, and of those that say where a secret is.
+var (
+	secretName = regexp.MustCompile(`(?i)token|secret|passw|passphrase|_pass$|credential|authorization|cookie|api_?key|private_?key|access_?key`)
+	placeName  = regexp.MustCompile(`(?i)_(file|path|dir|host|port)$`)
+)
+
+// secretVariable reports whether the name of an environment variable says that its value is a secret.
+func secretVariable(name string) bool {
+	return secretName.MatchString(name) && !placeName.MatchString(name)
+}
+
+// secretFields returns the fields whose values are secrets because of where the file has them from: of ${file:PATH}, and of variables with
+// such names as DB_PASSWORD.
 func (s *Source) secretFields() map[string]bool {
 	if len(s.secretNodes) == 0 {
 		return nil

@@ -247,17 +247,21 @@ func TestIncludeRefused(t *testing.T) {
 // TestResolved: what counts, without secrets, and a valid configuration again.
 func TestResolved(t *testing.T) {
 	t.Setenv("FERRY_TEST_HOST", "edge-1.plant")
+	t.Setenv("FERRY_TEST_DB_PASSWORD", "MARKED-variable")
+	t.Setenv("FERRY_TEST_TOKEN_DIR", "c.plant")
+	t.Setenv("FERRY_TEST_PROGRAM", os.Args[0])
 	dir := folder(t, map[string]string{"token": "MARKED-of-a-file\n", "o.yaml": "names: [b.plant]\n", "dir": "MARKED-directory"})
 	text := `
 include: o.yaml
 listeners: [{address: 'tcp://127.0.0.1:1'}]
-names: ['${FERRY_TEST_HOST}']
+names: ['${FERRY_TEST_HOST}', '${FERRY_TEST_TOKEN_DIR}']
 data_dir: ${file:dir}
 identities:
   - {name: a, token: MARKED-inline-token, publish: ['#']}
   - {name: b, token: '${file:token}', publish: ['#']}
 functions:
   - {name: f, wasm: ../../stream/wasm/testdata/guest.wasm, observe: [a], env: {KEY: MARKED-environment}}
+  - {name: g, command: ['${FERRY_TEST_PROGRAM}', '--password=${FERRY_TEST_DB_PASSWORD}'], observe: [a]}
 proxy:
   clusters: [{name: c, endpoints: [{address: '127.0.0.1:1'}]}]
   listeners:
@@ -277,7 +281,7 @@ proxy:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"- edge-1.plant", "- b.plant", "data_dir: '[redacted]'", "token: '[redacted]'", "KEY: '[redacted]'", "value: plant", "max_frame: 1MiB", "heartbeat: 10s"} {
+	for _, want := range []string{"- edge-1.plant", "- b.plant", "- c.plant", "data_dir: '[redacted]'", "token: '[redacted]'", "KEY: '[redacted]'", "value: plant", "max_frame: 1MiB", "heartbeat: 10s"} {
 		if !strings.Contains(strings.ReplaceAll(string(got), `"`, "'"), want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

@@ -63,7 +63,7 @@ func (s *substitution) scalar(n ast.Node, text *ast.StringNode, schema *jsonsche
 	secret := false
 	value, err := expand(text.Value, func(e expression) (string, error) {
 		v, err := s.source.value(e, s.doc)
-		if err == nil && (e.file != "" || s.source.private) {
+		if err == nil && (e.file != "" || s.source.private || secretVariable(e.variable)) {
 			secret = true
 			s.source.secrets = append(s.source.secrets, v)
 		}
