@@ -46,3 +46,10 @@ func (c *Cluster) change(address string, f func(*Endpoint)) (Change, error) {
 	}
 	return Change{}, fmt.Errorf("%w: %s", ErrUnknownEndpoint, address)
 }
+
+// ended logs that e no longer has what an operator has set: it may get requests that the operator wants to keep from it.
+func (c *Cluster) ended(e *Endpoint, why string) {
+	if s := e.balanced.Stats(0); s.Drained || s.Weight != s.Configured {
+		c.log.Warn("upstream: what an operator has set for an endpoint has ended: set it again if it is needed", "cluster", c.cfg.Name, "endpoint", e.addr.String(), "drained", s.Drained, "weight", s.Weight, "reason", why)
+	}
+}

@@ -33,7 +33,8 @@ func (c *Cluster) byAddress() map[loop.Addr]*Endpoint {
 }
 
 // Succeed gives the endpoints of c the state that they have in before, which c replaces: an endpoint that health checks have
-// found down stays down if Health is the same, and an ejection goes on if Outlier is. It is called when c takes over.
+// found down stays down if Health is the same, and an ejection goes on if Outlier is. What an operator has set ends, and the log names it. It
+// is called when c takes over.
 func (c *Cluster) Succeed(before *Cluster) {
 	health := reflect.DeepEqual(c.cfg.Health, before.cfg.Health) && reflect.DeepEqual(c.cfg.TLS, before.cfg.TLS)
 	outlier := reflect.DeepEqual(c.cfg.Outlier, before.cfg.Outlier)
@@ -41,4 +42,10 @@ func (c *Cluster) Succeed(before *Cluster) {
 	c.set.Inherit(func(e *balance.Endpoint) *balance.Endpoint {
 		return earlier[endpointOf(e).addr].balance()
 	}, health, outlier)
+	now := c.byAddress()
+	for at, e := range earlier {
+		if now[at] != nil {
+			c.ended(e, "a reload has changed the cluster")
+		}
+	}
 }

@@ -46,5 +46,9 @@ func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*balance.Endpo
 		e.host.Store(&found.Name) // the name of this address may have changed
 		all = append(all, &e.balanced)
 	}
-	return c.set.Replace(all)
+	gone = c.set.Replace(all)
+	for _, e := range gone {
+		c.ended(endpointOf(e), "its address is gone")
+	}
+	return gone
 }
