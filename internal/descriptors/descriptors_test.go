@@ -80,6 +80,12 @@ func TestShort(t *testing.T) {
 	if err := <-accepted; err != nil {
 		t.Errorf("with descriptors again: %v", err)
 	}
+	if err := syscall.Close(2); err != nil {
+		t.Fatal(err)
+	}
+	if Short() {
+		t.Error("a program that has closed its standard error has descriptors left, and Short is true")
+	}
 	for {
 		if _, err := os.Open(os.DevNull); err != nil {
 			break

@@ -3,6 +3,7 @@
 package descriptors
 
 import (
+	"errors"
 	"math"
 	"syscall"
 
@@ -19,8 +20,12 @@ func current() int64 {
 
 // lowestFree returns the number that the next descriptor gets. ok is false if none is left.
 func lowestFree() (fd int, ok bool) {
-	fd, err := unix.FcntlInt(2, unix.F_DUPFD_CLOEXEC, 0) // Go's runtime opens 0, 1 and 2 if they are closed when the process starts
-	if err != nil {
+	const standard = 2 // Go's runtime opens 0, 1 and 2 if they are closed when the process starts
+	fd, err := unix.FcntlInt(standard, unix.F_DUPFD_CLOEXEC, 0)
+	switch {
+	case errors.Is(err, unix.EBADF):
+		return standard, true // the program has closed it since
+	case err != nil:
 		return 0, false
 	}
 	_ = unix.Close(fd)
