@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"example.com/ferry/internal/certs"
@@ -32,19 +33,30 @@ func (x *exam) certificates() {
 			}
 		}
 	}
-	ca := filepath.Join(x.Node.DataDir, pki.CAFile)
-	if reasons, err := certs.TimeWarnings(ca, x.now, expirySoon); err == nil {
-		for _, reason := range reasons {
-			x.fault(Finding{
-				What: reason, Where: ca, Why: "it is the certificate authority of this node: all clients that trust it refuse the node then",
-				Mend: "stop the node, remove ca.pem and ca.key, start it, and copy the new ca.pem to the clients",
-			})
-		}
-	}
+	x.authority(filepath.Join(x.Node.DataDir, pki.CAFile))
 	for _, p := range x.pairs() {
 		x.pair(p)
 	}
 	x.fine("no certificate has expired or expires within 30 days")
+}
+
+// authority looks at the dates of the certificate authority of the node, if it has one already.
+func (x *exam) authority(ca string) {
+	why := "all clients that trust the certificate authority of this node refuse the node"
+	mend := "stop the node, remove ca.pem and ca.key, start it, and copy the new ca.pem to the clients"
+	expired, err := certs.TimeWarnings(ca, x.now, 0)
+	if err != nil {
+		return
+	}
+	for _, reason := range expired {
+		x.fault(Finding{What: reason, Where: ca, Why: why, Mend: mend})
+	}
+	soon, _ := certs.TimeWarnings(ca, x.now, expirySoon) // it was read before
+	for _, reason := range soon {
+		if !slices.Contains(expired, reason) {
+			x.warning(Finding{What: reason, Where: ca, Why: "after that, " + why, Mend: mend})
+		}
+	}
 }
 
 // pair is a certificate of a listener.
@@ -92,7 +104,7 @@ func (x *exam) pair(p pair) {
 		if err := list[i].CheckSignatureFrom(c); err != nil {
 			x.fault(Finding{
 				What: fmt.Sprintf("certificate %d in %s (%s) did not issue the one before it (%s)", i+2, p.files.CertFile, c.Subject, list[i].Subject), Where: where,
-				Why: "clients cannot verify the chain", Mend: "write the certificate first, then its issuer, then that one's issuer: cat cert.pem intermediate.pem > " + p.files.CertFile,
+				Why: "clients cannot verify the chain", Mend: "write the certificate, then its issuer, then that one's issuer to a new file, and name it in cert_file: cat CERTIFICATE ISSUER > chain.pem.new && mv chain.pem.new chain.pem",
 			})
 			break
 		}
@@ -117,7 +129,7 @@ func (x *exam) pair(p pair) {
 	if info, err := os.Stat(p.files.KeyFile); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o007 != 0 {
 		x.fault(Finding{
 			What: fmt.Sprintf("every user of this machine may read the key %s (mode %#o)", p.files.KeyFile, info.Mode().Perm()), Where: where,
-			Why: "who has the key can pretend to be this node", Mend: "chmod 640 " + absolute(p.files.KeyFile),
+			Why: "with the key, every user can pretend to be this node", Mend: "chmod 640 " + absolute(p.files.KeyFile),
 		})
 	}
 }

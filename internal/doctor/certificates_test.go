@@ -62,9 +62,33 @@ func TestCertificates(t *testing.T) {
 			if len(found) != 1 || string(found[0].Severity)+" "+found[0].Check != head || !strings.Contains(found[0].What, part) {
 				t.Fatalf("found %+v, want %s", found, row.want)
 			}
+			if strings.Contains(found[0].Mend, "> "+cert) {
+				t.Errorf("%s: the shell empties the file before cat reads it", found[0].Mend)
+			}
 			if !strings.Contains(found[0].Where, "node.yaml:2: listeners[0].cert_file") {
 				t.Errorf("found at %s, want the line of the field", found[0].Where)
 			}
 		})
+	}
+}
+
+// TestAuthority checks that a certificate authority that expires soon is a warning, and one that has expired a fault.
+func TestAuthority(t *testing.T) {
+	t.Parallel()
+	ca := certstest.NewCA(t, "node")
+	ends := ca.Cert.NotAfter
+	for _, row := range []struct {
+		now  time.Time
+		want Severity
+	}{{ends.Add(-time.Hour), Warning}, {ends.Add(time.Hour), Fault}} {
+		file := filepath.Join(t.TempDir(), "ca.pem")
+		if err := os.WriteFile(file, ca.PEM, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x := &exam{now: row.now}
+		x.authority(file)
+		if len(x.list) != 1 || x.list[0].Severity != row.want || x.list[0].Mend == "" {
+			t.Errorf("at %v: %+v, want one %s", row.now, x.list, row.want)
+		}
 	}
 }

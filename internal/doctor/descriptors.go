@@ -31,8 +31,8 @@ func (x *exam) descriptors() {
 		}
 		fields += "proxy.max_connections"
 	}
-	mend := func(n uint64) string {
-		return fmt.Sprintf("ulimit -n %d in the shell, LimitNOFILE=%d in the unit (systemctl edit ferry), or --ulimit nofile=%d of the container", n, n, n)
+	mend := func(n uint64) string { // this process has the hard limit already, so that ulimit -n cannot raise it
+		return fmt.Sprintf("LimitNOFILE=%d in the unit (systemctl edit ferry), --ulimit nofile=%d of the container, or for a shell the line * - nofile %d in /etc/security/limits.d/ferry.conf and a new login", n, n, n)
 	}
 	switch p := x.Node.Proxy; {
 	case limit < need:

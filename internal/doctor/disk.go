@@ -42,10 +42,7 @@ func (x *exam) dataDisk() {
 		return
 	}
 	if fs.ReadOnly {
-		x.fault(Finding{
-			What: dir + " is on a file system that is mounted read-only", Where: where,
-			Why: "the node cannot make its certificate authority and token, and does not start", Mend: "name another data_dir, or mount it for writing",
-		})
+		x.noDirectory(Finding{What: dir + " is on a file system that is mounted read-only", Where: where, Mend: "name another data_dir, or mount it for writing"})
 	}
 	atLeastOnce := slices.ContainsFunc(x.Node.Streams, func(s config.Stream) bool { return s.Delivery == config.AtLeastOnce })
 	stored := x.Node.Engine.Address == config.EmbeddedEngine && len(x.Node.Streams) > 0

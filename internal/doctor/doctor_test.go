@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
@@ -135,6 +136,8 @@ func TestChecks(t *testing.T) {
 		}
 	}
 	const proxied = "admin: {address: 'off'}\nproxy:\n  listeners: [{address: '127.0.0.1:8080', protocol: http1, cluster: a}]\n  clusters: [{name: a, endpoints: [{address: 'a.example:80'}]}]\n"
+	operated := strings.Replace(proxied, "'off'", "'127.0.0.1:1'", 1)
+	readOnly := func(_ *testing.T, m *Machine) { m.Writable = func(string) error { return syscall.EACCES } }
 	for _, row := range []struct {
 		name, text string
 		machine    func(*testing.T, *Machine)
@@ -144,6 +147,10 @@ func TestChecks(t *testing.T) {
 		{name: "nothing"},
 		{name: "nothing, stored", text: stored},
 		{name: "nothing, proxy", text: proxied},
+		{name: "admin server of a proxy", text: operated},
+		{name: "admin server of a proxy, no data_dir", text: operated, machine: readOnly, want: "warning permissions: may not make it"},
+		{name: "admin server of a proxy, read-only disk", text: operated, machine: disk(FileSystem{Kind: "ext4", ReadOnly: true, Size: 1 << 40, Free: 1 << 39}), want: "warning disk: mounted read-only"},
+		{name: "proxy alone, no data_dir", text: proxied, machine: readOnly},
 		{name: "old kernel", machine: file("/proc/sys/kernel/osrelease", "4.14.0"), want: "warning kernel: lacks segmentation of UDP"},
 		{name: "very old kernel", text: "listeners: [{address: 'tcp://127.0.0.1:1'}]\n", machine: file("/proc/sys/kernel/osrelease", "4.4.0"), want: "fault kernel: lacks epoll"},
 		{name: "clock before the build", machine: func(_ *testing.T, m *Machine) { m.Built = today.AddDate(1, 0, 0) }, want: "fault clock: the clock says 2026-06-01"},
@@ -173,7 +180,7 @@ func TestChecks(t *testing.T) {
 		{name: "full disk", machine: disk(FileSystem{Kind: "ext4", Size: 1 << 40, Free: 1 << 20}), want: "fault disk: is full: 1 MiB free"},
 		{name: "little space", text: stored, machine: disk(FileSystem{Kind: "ext4", Size: 1 << 33, Free: 1 << 29}), want: "warning disk: may grow to 1 GiB"},
 		{name: "no inodes", machine: disk(FileSystem{Kind: "ext4", Size: 1 << 40, Free: 1 << 39, NoFiles: true}), want: "fault disk: inodes"},
-		{name: "data_dir cannot be made", machine: func(_ *testing.T, m *Machine) { m.Writable = func(string) error { return syscall.EACCES } }, want: "fault permissions: may not make it"},
+		{name: "data_dir cannot be made", machine: readOnly, want: "fault permissions: may not make it"},
 		{name: "token for everyone", config: func(c *Config) { secretIn(t, c, 0o644) }, want: "fault permissions: every user of this machine may use"},
 		{name: "open folder", config: func(c *Config) { secretIn(t, c, 0o600); chmod(t, c.Node.DataDir, 0o777) }, want: "fault permissions: other users may write in"},
 		{name: "port in use", machine: listen(fmt.Errorf("listen: %w", syscall.EADDRINUSE)), want: "fault ports: tcp port 127.0.0.1:4190 is in use"},
@@ -203,6 +210,9 @@ func TestChecks(t *testing.T) {
 		{name: "node not ready", config: func(c *Config) { c.Running = &Running{Ready: 503, Said: "not ready: draining"} }, want: "fault node: not ready: draining"},
 		{name: "node with a link down", config: func(c *Config) { c.Running = &Running{Ready: 200, Said: "ready, but 1 of 1 links are down"} }, want: "warning node: links are down"},
 		{name: "no node", config: func(c *Config) { c.Running = &Running{Err: syscall.ECONNREFUSED} }},
+		{name: "node with another certificate", machine: listen(syscall.EADDRINUSE), config: func(c *Config) {
+			c.Running = &Running{Err: fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("not for 127.0.0.1")})}
+		}},
 		{name: "node that hangs", config: func(c *Config) { c.Running = &Running{Err: context.DeadlineExceeded} }, want: "warning node: does not respond as a node does"},
 		{name: "no node at the named address", config: func(c *Config) { c.Running = &Running{Named: true, Err: errors.New("refused")} }, want: "fault node: no node responds"},
 		{name: "clock of the node", config: func(c *Config) { c.Running = &Running{Ready: 200, Said: "ready", Clock: today.Add(-time.Minute)} }, want: "warning node: differ by 1m0s"},
@@ -244,6 +254,18 @@ func TestChecks(t *testing.T) {
 				t.Errorf("%+v does not say where, why and what mends it", f)
 			}
 		})
+	}
+}
+
+// TestAdvice checks that advice can be followed as it stands.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.Descriptors = func() (uint64, error) { return 1024, nil }
+	for _, f := range bad(examine(t, m, "", nil)) {
+		if strings.Contains(f.Mend, "ulimit -n") {
+			t.Errorf("%s: %s: the limit of a process of Go is the hard limit of its shell, which ulimit -n cannot raise", f.What, f.Mend)
+		}
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"example.com/ferry/internal/pki"
+	"example.com/ferry/proxy"
 )
 
 // permissions looks at who may read the secrets of the node, and whether this user may write its data.
@@ -18,7 +20,7 @@ func (x *exam) permissions() {
 	}
 	x.dataPermissions()
 	for _, name := range x.Node.TokenFiles() {
-		x.secret(name, "a token: who has it is that client")
+		x.secret(name, "a token, with which every user who reads it can act as that client")
 	}
 	x.fine("no other user may read the secrets of the node")
 }
@@ -31,9 +33,9 @@ func (x *exam) dataPermissions() {
 	case errors.Is(err, fs.ErrNotExist):
 		parent := existingFolder(dir)
 		if err := x.Machine.Writable(parent); err != nil {
-			x.fault(Finding{
+			x.noDirectory(Finding{
 				What: fmt.Sprintf("%s does not exist, and user %d may not make it in %s", absolute(dir), x.Machine.User, parent), Where: where,
-				Why: "the node does not start", Mend: fmt.Sprintf("sudo install -d -o %d -m 700 %s; or name another data_dir", x.Machine.User, absolute(dir)),
+				Mend: fmt.Sprintf("sudo install -d -o %d -m 700 %s; or name another data_dir", x.Machine.User, absolute(dir)),
 			})
 		}
 		return
@@ -41,12 +43,12 @@ func (x *exam) dataPermissions() {
 		x.unchecked("%v: look as the user of the node: sudo -u USER ferry doctor", err)
 		return
 	case !info.IsDir():
-		x.fault(Finding{What: dir + " is not a directory", Where: where, Why: "the node does not start", Mend: "name another data_dir, or move the file away"})
+		x.noDirectory(Finding{What: dir + " is not a directory", Where: where, Mend: "name another data_dir, or move the file away"})
 		return
 	}
 	if err := x.Machine.Writable(dir); err != nil {
-		x.fault(Finding{
-			What: fmt.Sprintf("user %d may not write in %s", x.Machine.User, dir), Where: where, Why: "a node that this user runs does not start",
+		x.noDirectory(Finding{
+			What: fmt.Sprintf("user %d may not write in %s", x.Machine.User, dir), Where: where,
 			Mend: fmt.Sprintf("run ferry as the owner of the directory, or: sudo chown -R %d %s", x.Machine.User, absolute(dir)),
 		})
 	}
@@ -57,7 +59,22 @@ func (x *exam) dataPermissions() {
 		})
 	}
 	for _, name := range []string{pki.TokenFile, pki.CAKeyFile, pki.ServerKeyFile} {
-		x.secret(filepath.Join(dir, name), "a secret of the node: who has it may do everything there")
+		x.secret(filepath.Join(dir, name), "a secret of the node, with which every user who reads it can do everything there")
+	}
+}
+
+// noDirectory reports a data_dir that the node cannot use: a fault, if the node keeps its authority and streams there. A node with only a
+// proxy has its token for actions there, or none if admin.token_file is set.
+func (x *exam) noDirectory(f Finding) {
+	a, p := x.Node.Admin, x.Node.Proxy
+	switch {
+	case len(x.Node.Listeners) > 0 || a.OwnCertificate() || p != nil && slices.ContainsFunc(p.Listeners, func(l proxy.Listener) bool { return l.UsesNodeCertificate() }):
+		f.Why = "a node that this user runs does not start"
+		x.fault(f)
+	case a.Address != "" && a.TokenFile == "":
+		f.Why = "the node starts, and refuses all actions of its admin server (403), such as ferry admin endpoint and ferry upgrade: it has no token for them"
+		f.Mend += "; or set admin.token_file"
+		x.warning(f)
 	}
 }
 

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"regexp"
@@ -39,6 +40,9 @@ func (x *exam) running() {
 		reason, _, _ := strings.Cut(r.Err.Error(), "\n")
 		x.fault(Finding{What: fmt.Sprintf("no node responds at %s: %s", r.Address, reason), Where: r.Address, Why: "it does not run, or its admin server has another address", Mend: "ferry run, or systemctl status ferry; name the address of its admin server"})
 		return
+	case r.untrusted():
+		x.unchecked("a server responds at %s, and its certificate is not trusted here: name the address that it is for, and its authority: ferry doctor https://HOST:PORT --ca FILE", r.Address)
+		return
 	case errors.Is(r.Err, syscall.ECONNREFUSED):
 		x.unchecked("no node runs at %s", r.Address)
 		return
@@ -65,6 +69,12 @@ func (x *exam) running() {
 		x.runningMetrics()
 	}
 	x.fine("the node at %s is ready", r.Address)
+}
+
+// untrusted reports whether a server responds whose certificate could not be verified.
+func (r *Running) untrusted() bool {
+	var err *tls.CertificateVerificationError
+	return errors.As(r.Err, &err)
 }
 
 // runningMetrics reports what the metrics of the node tell.

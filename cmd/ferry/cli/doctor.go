@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -121,9 +122,9 @@ func (c *doctorCmd) running(ctx context.Context, cfg *config.Config) (*doctor.Ru
 		if cfg.Admin.Address == "" {
 			return nil, nil
 		}
-		address = "http://" + cfg.Admin.Address
+		address = "http://" + reachable(cfg.Admin.Address)
 		if cfg.Admin.CertFile != "" || cfg.Admin.OwnCertificate() {
-			address = "https://" + cfg.Admin.Address
+			address = "https://" + reachable(cfg.Admin.Address)
 		}
 		if flags.AdminTokenFile == "" {
 			flags.AdminTokenFile = cfg.Admin.TokenFile
@@ -146,6 +147,18 @@ func (c *doctorCmd) running(ctx context.Context, cfg *config.Config) (*doctor.Ru
 	defer cancel()
 	client.health(ctx, r)
 	return r, nil
+}
+
+// reachable returns the address of this machine at which a server responds that listens at an address, which may stand for all.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return address
 }
 
 // health asks for readiness and metrics.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,6 +33,27 @@ func faultsOf(found []doctor.Finding, check string) []string {
 		}
 	}
 	return all
+}
+
+// TestDoctorOfAllAddresses examines a node whose admin server listens at all addresses of the machine.
+func TestDoctorOfAllAddresses(t *testing.T) {
+	t.Parallel()
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("MDEyMzQ1Njc4OWFiY2RlZjAxMjM\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	yaml := fmt.Sprintf("listeners: [{address: 'tcp://127.0.0.1:0'}]\nadmin: {address: '0.0.0.0:0', token_file: '%s'}\n", filepath.ToSlash(token))
+	n := runNode(t, yaml)
+	port := regexp.MustCompile(`dashboard: \S+:(\d+)/`).FindStringSubmatch(n.welcome)[1]
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	yaml = strings.Replace(yaml, "0.0.0.0:0", "0.0.0.0:"+port, 1) + "data_dir: '" + filepath.ToSlash(filepath.Join(n.dir, "ferry-data")) + "'\n"
+	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, found := diagnose(t, "-c", file)
+	if !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == "node" && f.Severity == doctor.Fine }) || len(faultsOf(found, "ports")) > 0 {
+		t.Errorf("%+v, want that the node is ready and has its ports", found)
+	}
 }
 
 // TestDoctor examines a node that runs, one that does not, and a file with errors.
