@@ -11,7 +11,8 @@
 //	/api/config       the running configuration, without secrets
 //	/                 the dashboard, which draws these
 //
-// With Config.Token it serves requests that carry the token, and probes. Without, it is for loopback only. It serves requests for
+// With Config.Token it serves requests that carry the token, and probes. Without, it is for loopback only, and what changes the node needs
+// Config.LocalToken. It serves requests for
 // names that cannot be another site's: IP addresses, localhost and Config.Hosts. A page of another site gets nothing but files.
 // With Config.ReadOnly it has /metrics, /ping and /ready only.
 //

@@ -133,7 +133,8 @@ func TestOperateNeedsToken(t *testing.T) {
 	t.Parallel()
 	o := &operated{}
 	cfg := o.config()
-	cfg.LocalToken = "local-token-local-token"
+	fs := &fakeFunctions{running: map[string]bool{"averages": true}}
+	cfg.LocalToken, cfg.Functions = "local-token-local-token", fs
 	_, url := start(t, cfg)
 	for path, want := range map[string]int{
 		"POST /api/proxy/clusters/web/endpoints/a/drain":   http.StatusUnauthorized,
@@ -142,6 +143,10 @@ func TestOperateNeedsToken(t *testing.T) {
 		"POST /api/log-level":                              http.StatusUnauthorized,
 		"POST /api/connections/s7/close":                   http.StatusUnauthorized,
 		"POST /api/profile/block":                          http.StatusUnauthorized,
+		"POST /api/functions/averages/stop":                http.StatusUnauthorized,
+		"POST /api/functions/averages/start":               http.StatusUnauthorized,
+		"DELETE /api/anything":                             http.StatusUnauthorized,
+		"GET /api/functions":                               http.StatusOK,
 		"GET /api/config":                                  http.StatusUnauthorized,
 		"GET /api/log-level":                               http.StatusOK,
 		"GET /api/connections":                             http.StatusOK,
@@ -151,8 +156,11 @@ func TestOperateNeedsToken(t *testing.T) {
 			t.Errorf("%s %s: %d %q, want %d", method, path, status, body, want)
 		}
 	}
-	if o.drained || o.weight != 0 || len(o.closed) > 0 {
-		t.Errorf("a request without a token has changed something: %+v", o)
+	if o.drained || o.weight != 0 || len(o.closed) > 0 || !fs.List()[0].Running {
+		t.Errorf("a request without a token has changed something: %+v, functions %v", o, fs.List())
+	}
+	if status, body := do(t, "POST", url+"/api/functions/averages/stop", "Authorization", "Bearer "+cfg.LocalToken); status != http.StatusOK || fs.List()[0].Running {
+		t.Errorf("with the token: %d %q, want that the function is stopped", status, body)
 	}
 }
 

@@ -209,7 +209,14 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 		return open
 	}
 	mux := http.NewServeMux()
-	open.Handle("/", s.costly.limit(&s.refused, mux))
+	actions := requireAction(cfg, mux) // also what a route with another method than GET forgets
+	open.Handle("/", s.costly.limit(&s.refused, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			mux.ServeHTTP(w, r)
+		} else {
+			actions.ServeHTTP(w, r)
+		}
+	})))
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
 	profiles.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
