@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -53,8 +54,15 @@ const (
 	mostConnections    = 10_000
 )
 
-// connectionRoutes adds what lists and closes connections.
+// connectionRoutes adds what lists and closes connections. Both hold each event loop for as long as they look at its connections: one at a
+// time, so that a loop serves its clients between two of them.
 func connectionRoutes(mux *http.ServeMux, cfg Config) {
+	var looking sync.Mutex
+	look := func(f func()) {
+		looking.Lock()
+		defer looking.Unlock()
+		f()
+	}
 	mux.HandleFunc("GET /api/connections", func(w http.ResponseWriter, r *http.Request) {
 		values := r.URL.Query()
 		q := ConnectionQuery{Protocol: values.Get("protocol"), Listener: values.Get("listener"), Identity: values.Get("identity"), Limit: defaultConnections}
@@ -65,14 +73,17 @@ func connectionRoutes(mux *http.ServeMux, cfg Config) {
 				return
 			}
 		}
-		list := cfg.Connections.Connections(q)
+		var list ConnectionList
+		look(func() { list = cfg.Connections.Connections(q) })
 		if list.Connections == nil {
 			list.Connections = []Connection{}
 		}
 		writeJSON(w, list)
 	})
 	mux.Handle("POST /api/connections/{id}/close", requireAction(cfg, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch err := cfg.Connections.CloseConnection(r.PathValue("id")); {
+		var err error
+		look(func() { err = cfg.Connections.CloseConnection(r.PathValue("id")) })
+		switch {
 		case errors.Is(err, ErrNoConnection):
 			writeText(w, http.StatusNotFound, "no connection "+printable(r.PathValue("id"))+": it may have closed; GET /api/connections lists them")
 		case err != nil:

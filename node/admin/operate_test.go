@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,5 +179,37 @@ func TestSampling(t *testing.T) {
 	defer sampling.Unlock()
 	if status, body := do(t, "POST", url+"/api/profile/block?seconds=1"); status != http.StatusServiceUnavailable || !strings.Contains(body, "try again") {
 		t.Errorf("during another profile: %d %q, want 503", status, body)
+	}
+}
+
+// lists counts how many lists of connections are made at once.
+type lists struct {
+	*operated
+	now, most atomic.Int32
+}
+
+func (l *lists) Connections(ConnectionQuery) ConnectionList {
+	l.most.Store(max(l.most.Load(), l.now.Add(1)))
+	time.Sleep(time.Millisecond) // for others to come
+	l.now.Add(-1)
+	return ConnectionList{}
+}
+
+// TestOneListOfConnections checks that many requests do not hold the event loops together.
+func TestOneListOfConnections(t *testing.T) {
+	t.Parallel()
+	l := &lists{operated: &operated{}}
+	_, url := start(t, Config{Connections: l})
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			if status, body := do(t, "GET", url+"/api/connections"); status != http.StatusOK {
+				t.Errorf("%d %q", status, body)
+			}
+		})
+	}
+	group.Wait()
+	if most := l.most.Load(); most != 1 {
+		t.Errorf("%d lists were made at once, want 1", most)
 	}
 }
