@@ -116,7 +116,7 @@ func (c *Client) run(cn *conn) {
 		c.cfg.Log.Info("stream: connection lost, dialling again", "addr", c.addr, "err", err)
 		lasted := time.Since(start)
 		announced := cn.peer.PeerDraining() && lasted > c.cfg.MinBackoff
-		if announced || lasted > c.cfg.MaxBackoff {
+		if announced || lasted > pause {
 			pause = c.cfg.MinBackoff
 		}
 		next := &pause

@@ -22,7 +22,7 @@ type Config struct {
 	Name string
 
 	// MinBackoff and MaxBackoff bound the pause before the client dials a lost connection again. The pause doubles with
-	// each failure and varies randomly by half. It begins again with MinBackoff after a connection that was longer than MaxBackoff.
+	// each failure and varies randomly by half. It begins again with MinBackoff after a connection that was longer than the pause.
 	// If the node has announced its end, and the connection was longer than MinBackoff, the first pause is none, or 2 to 6 ms over
 	// QUIC, and the next one begins with MinBackoff. Zero means 100 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration

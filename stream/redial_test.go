@@ -94,3 +94,47 @@ func TestRedialAfterEachStop(t *testing.T) {
 		_ = node.conn.Close()
 	})
 }
+
+// TestRedialAfterLosses: the pause after a lost connection depends on how long that connection was, not on how many there were before.
+func TestRedialAfterLosses(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		lasts       time.Duration
+		least, most time.Duration // of the last pause
+	}{
+		{"long connections", time.Second, 2 * time.Millisecond, 8 * time.Millisecond}, // MinBackoff, less and more by half
+		{"short connections", 0, 2 * time.Second, 8 * time.Second},                    // MaxBackoff
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network := memory.New(nil)
+			l, err := network.Listen(t.Context(), "node")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			dialed := make(chan *stream.Client)
+			go func() {
+				c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+				if err != nil {
+					t.Error(err)
+				}
+				dialed <- c
+			}()
+			node := welcomeNext(t, l, 1)
+			client := <-dialed
+			defer client.Close()
+			var waited time.Duration
+			for i := range uint32(15) {
+				time.Sleep(row.lasts)
+				_ = node.conn.Close()
+				ended := time.Now()
+				node = welcomeNext(t, l, i+2)
+				waited = time.Since(ended)
+			}
+			if waited < row.least || waited > row.most {
+				t.Errorf("%s: dialed after %v, want %v to %v", row.name, waited, row.least, row.most)
+			}
+			_ = node.conn.Close()
+		})
+	}
+}
