@@ -54,7 +54,7 @@ func (u *upstreamSide) RequestConn() *loop.Conn {
 }
 
 // RequestSpliced counts bytes of the request's body.
-func (u *upstreamSide) RequestSpliced(n int) { u.bytesWritten += n }
+func (u *upstreamSide) RequestSpliced(n int) { u.bytesWritten += int64(n) }
 
 // SpliceTo returns where the rest of the request's body goes.
 func (d *downstreamSide) SpliceTo(*loop.Conn) (*loop.Conn, int64) {

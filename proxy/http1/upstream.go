@@ -22,7 +22,7 @@ type upstreamSide struct {
 
 	// The request.
 	reused         bool   // the connection has served other requests
-	bytesWritten   int    // bytes of the request, queued bytes included
+	bytesWritten   int64  // bytes of the request, queued bytes included
 	requestWritten bool   // the request is completely written or queued
 	inChunks       bool   // the body arrives as content and is written in chunks
 	upgrade        bool   // the request asks the server for an upgrade
@@ -261,7 +261,7 @@ func (u *upstreamSide) setConn(c *loop.Conn, reused bool) {
 // send writes a part of the request.
 func (u *upstreamSide) send(p []byte) {
 	u.conn.Write(p)
-	u.bytesWritten += len(p)
+	u.bytesWritten += int64(len(p))
 }
 
 // sendBody writes a piece of the body. A large one leaves at once. The first piece on a reused connection does so only if the server has
@@ -272,13 +272,13 @@ func (u *upstreamSide) sendBody(p []byte) {
 		return
 	}
 	u.conn.WriteNow(p)
-	u.bytesWritten += len(p)
+	u.bytesWritten += int64(len(p))
 }
 
 // unsolicited reports whether the connection is reused and none of this request's bytes have been sent. Bytes that
 // arrive now, or the end of the connection, do not belong to this request.
 func (u *upstreamSide) unsolicited() bool {
-	return u.reused && u.state == awaitingHead && u.conn.Queued() == u.bytesWritten
+	return u.reused && u.state == awaitingHead && int64(u.conn.Queued()) == u.bytesWritten
 }
 
 // reconnect replaces a reused connection by a new one before any byte of the request has been sent. This is safe for
@@ -288,7 +288,7 @@ func (u *upstreamSide) reconnect() bool {
 		return false
 	}
 	old, c := u.conn, u.pool.dial(u)
-	if !old.MoveQueue(c, u.bytesWritten) {
+	if !old.MoveQueue(c, int(u.bytesWritten)) {
 		c.SetHandler(loop.Base{})
 		c.Abort(nil)
 		return false
