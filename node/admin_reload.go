@@ -90,13 +90,14 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 }
 
 // actionToken has actions ask for the token of the data directory. A node that needs nothing else of it makes only the token there, and runs
-// without actions if it cannot, such as in a read-only file system.
+// without actions if it cannot, such as in a read-only file system. The directory is that of the running node: a reload that names another
+// one is refused.
 func (n *Node) actionToken(cfg *config.Config, c *admin.Config) {
 	if n.id != nil {
 		c.LocalToken = n.id.Token()
 	} else if cfg.Admin.Address != "" && c.Token == "" {
 		var err error
-		if c.LocalToken, err = pki.OpenToken(cfg.DataDir); err != nil {
+		if c.LocalToken, err = pki.OpenToken(n.config().DataDir); err != nil {
 			c.NoActions = err.Error()
 		}
 	}

@@ -1,9 +1,7 @@
 package node
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/upstream"
@@ -72,8 +71,8 @@ func TestProxyOnly(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(cfg.DataDir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the data directory: %v", err)
+	if files, err := os.ReadDir(cfg.DataDir); err != nil || len(files) != 1 || files[0].Name() != pki.TokenFile {
+		t.Errorf("the data directory has %v, %v, want the token for actions only", files, err)
 	}
 }
 
