@@ -64,6 +64,9 @@ func watch(t *testing.T, text string) *watched {
 
 func (w *watched) write(text string) {
 	w.t.Helper()
+	if !strings.Contains(text, "data_dir:") { // not the default, which is in the folder of the package
+		text += "data_dir: '" + filepath.ToSlash(filepath.Join(filepath.Dir(w.file), "data")) + "'\n"
+	}
 	if err := os.WriteFile(w.file, []byte(text), 0o600); err != nil {
 		w.t.Fatal(err)
 	}
