@@ -19,7 +19,7 @@ func TestDiff(t *testing.T) {
 	if admin == nil {
 		t.Fatalf("no dashboard in %s", n.welcome)
 	}
-	file := filepath.Join(t.TempDir(), "next.yaml")
+	file, data := filepath.Join(t.TempDir(), "next.yaml"), filepath.Join(n.dir, "ferry-data")
 	for _, c := range []struct {
 		name, text  string
 		status      int
@@ -40,12 +40,12 @@ func TestDiff(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := ferryWith("", "diff", "-c", file, "--data-dir", n.dir, admin[1])
+		got := ferryWith("", "diff", "-c", file, "--data-dir", data, admin[1])
 		if got.status != c.status || !strings.HasPrefix(got.stdout, c.out) || !strings.HasPrefix(got.stderr, c.errors) || (c.out == "") != (got.stdout == "") {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c)
 		}
 	}
-	if got := ferryWith("", "diff", "-c", file, "-o", "json", "--data-dir", n.dir, admin[1]); got.status != 2 || !strings.HasPrefix(got.stdout, `{"differences":null,"invalid":[{"file":`) {
+	if got := ferryWith("", "diff", "-c", file, "-o", "json", "--data-dir", data, admin[1]); got.status != 2 || !strings.HasPrefix(got.stdout, `{"differences":null,"invalid":[{"file":`) {
 		t.Errorf("-o json: got %+v", got)
 	}
 	if got := ferryWith("", "diff", "-c", file, "http://127.0.0.1:1"); got.status != 2 || !strings.Contains(got.stderr, "is a node running") {
