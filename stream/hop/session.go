@@ -321,6 +321,13 @@ func (s *session) busy() bool {
 	return busy || !s.client.written()
 }
 
+// mayPublish reports whether the client subscribes and has not published yet: it may be a function that handles its first messages.
+func (s *session) mayPublish() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subs)+len(s.stored) > 0 && len(s.published) == 0
+}
+
 // onClosing removes the session from the routes. It is called when the connection begins to close.
 func (s *session) onClosing(why error) {
 	s.broker.removeSession(s)
