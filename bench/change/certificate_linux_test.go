@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -33,9 +32,6 @@ func (c *certificate) rotate(t *testing.T) {
 	leaf.Write(t, c.dir, "leaf")
 	c.serial = leaf.Cert.SerialNumber
 }
-
-func (c *certificate) file() string { return filepath.Join(c.dir, "leaf.pem") }
-func (c *certificate) key() string  { return filepath.Join(c.dir, "leaf.key") }
 
 // trust is what clients verify the certificate by.
 func (c *certificate) trust() *tls.Config { return &tls.Config{RootCAs: c.ca.Pool()} }

@@ -242,3 +242,6 @@ func (e *envoyProcess) breakProgram(int) {
 	e.alive()
 	e.same()
 }
+
+func (c *certificate) file() string { return filepath.Join(c.dir, "leaf.pem") }
+func (c *certificate) key() string  { return filepath.Join(c.dir, "leaf.key") }

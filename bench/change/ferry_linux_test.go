@@ -53,8 +53,6 @@ func newFerry(t *testing.T, path string) *ferry {
 	return f
 }
 
-func (f *ferry) name() string { return "ferry" }
-
 // next makes the next plan.
 func (f *ferry) next() {
 	f.plan.Number++

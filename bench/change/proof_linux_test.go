@@ -167,3 +167,5 @@ func table(all []outcome) string {
 	}
 	return b.String() + "\n"
 }
+
+func (f *ferry) name() string { return "ferry" }
