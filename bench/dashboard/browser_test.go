@@ -2,12 +2,15 @@ package dashboard
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"example.com/ferry/internal/needs"
@@ -55,6 +58,22 @@ func open(t *testing.T) *browser {
 func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// authorize sends the token of a data directory from now on, which a user is asked for at the first action.
+func (b *browser) authorize(dir string) {
+	b.t.Helper()
+	token, err := os.ReadFile(filepath.Join(dir, "token"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := chromedp.Call(b.ctx, network.Enable, network.EnableParams{}); err != nil {
+		b.t.Fatal(err)
+	}
+	header := network.SetExtraHTTPHeadersParams{Headers: network.Headers{"Authorization": "Bearer " + strings.TrimSpace(string(token))}}
+	if _, err := chromedp.Call(b.ctx, network.SetExtraHTTPHeaders, header); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -140,6 +159,7 @@ func TestDashboard(t *testing.T) {
 
 	b.wait("a function shows where it runs", `[...document.querySelectorAll(".function .class")].some((e) => e.textContent === "heavy")`)
 
+	b.authorize(cfg.DataDir)
 	b.do(chromedp.Click(`button[aria-label="Stop averages"]`))
 	b.do(chromedp.ScrollIntoView("#cpu"))
 	b.wait("the average of a stopped function stops", isStopped)

@@ -48,6 +48,8 @@ func TestBodies(t *testing.T) {
 			}
 		}
 	}
+	mu.Lock() // the last requests may still be served
+	defer mu.Unlock()
 	if want := map[string]bool{"GET /file": true, "PUT /put/0": true, "PUT /put/1": true, "PUT /put/2": true}; len(paths) != len(want) {
 		t.Errorf("got requests of %v, want %v", paths, want)
 	}
