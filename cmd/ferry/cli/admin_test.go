@@ -33,9 +33,10 @@ func TestAdmin(t *testing.T) {
 		}
 	}
 	web := "http://" + regexp.MustCompile(`http1://(\S+)`).FindStringSubmatch(n.welcome)[1]
+	keeps := &http.Client{Transport: &http.Transport{}} // servers of other tests close the idle connections of the default one
 	status := func() int {
 		t.Helper()
-		r, err := http.Get(web)
+		r, err := keeps.Get(web)
 		if err != nil {
 			t.Fatal(err)
 		}
