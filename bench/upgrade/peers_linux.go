@@ -154,6 +154,7 @@ func haproxy() (system, error) {
 	nbthread 2
 	maxconn 1000
 	no strict-limits
+	hard-stop-after 10s
 	stats socket %s/haproxy.sock mode 600 level admin expose-fd listeners
 defaults
 	mode http
