@@ -181,7 +181,7 @@ func (c *Conn) end(cause error, reset bool) {
 func (c *Conn) expired() {
 	switch {
 	case c.is(connecting):
-		c.fail("connect", fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded))
+		c.fail("connect", fmt.Errorf("not connected in time: %w", os.ErrDeadlineExceeded))
 	case c.is(handshaking):
 		c.fail("handshake", fmt.Errorf("the layer was not ready in time: %w", os.ErrDeadlineExceeded))
 	case c.is(closing):

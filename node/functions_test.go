@@ -391,7 +391,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	}
 	for _, want := range []string{
 		`msg="stream: handler failed" client=obedient tag=do/a err="worker: obedient (process `,
-		` died while it handled a message: exit status 3; it printed last: \"last words\"" "failed so far"=1`,
+		` died while it handled a message: exit status 3; it printed last: \"last words\"" failed=1`,
 		`msg="function printed" function=obedient text="last words"`,
 	} {
 		if !strings.Contains(all, want) {

@@ -172,7 +172,7 @@ func (w *worker) call(p *pool, in *inbox, handle func() error) (err error) {
 		failed := p.client.stats.failed.Add(count)
 		if now := time.Now(); now.Sub(w.loggedAt) > failureLogInterval {
 			w.loggedAt = now
-			p.client.cfg.Log.Error("stream: handler failed", "tag", in.tag, "err", err, "failed so far", failed)
+			p.client.cfg.Log.Error("stream: handler failed", "tag", in.tag, "err", err, "failed", failed)
 		}
 	}()
 	return handle()

@@ -30,9 +30,9 @@ import (
 type callCmd struct {
 	CA          string        `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory, or else the system's."`
 	DataDir     string        `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
-	Cert        string        `placeholder:"FILE" help:"The file with the client certificate, in PEM, for a server that asks for one."`
+	Cert        string        `placeholder:"FILE" help:"The file with the client certificate, in PEM, for a server that requires one."`
 	Key         string        `placeholder:"FILE" help:"The file with the key of --cert."`
-	TokenFile   string        `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Only for the protocol rpc."`
+	TokenFile   string        `placeholder:"FILE" help:"The file with the token, for a server that requires one. Only for the protocol rpc."`
 	Protocol    string        `placeholder:"NAME" enum:",rpc,grpc,http" default:"" help:"rpc (ferry's own), grpc or http. By default the address tells; with this flag its scheme is only the transport."`
 	Content     string        `placeholder:"TYPE" help:"The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC."`
 	Compression string        `placeholder:"NAME" enum:",gzip,zstd" default:"" help:"Compress the messages with gzip or zstd. The default is not to."`
@@ -312,7 +312,7 @@ func (c *callCmd) explain(err error) error {
 	case call.DeadlineExceeded:
 		return fmt.Errorf("%w\nthe call took longer than --timeout %v", err, c.Timeout)
 	case call.Unauthenticated:
-		return fmt.Errorf("%w\nthe server asks for credentials: give --token-file or --metadata", err)
+		return fmt.Errorf("%w\nthe server requires credentials: give --token-file or --metadata", err)
 	}
 	return err
 }

@@ -45,7 +45,7 @@ type loadCmd struct {
 
 	CA        string `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory, or else the system's."`
 	DataDir   string `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
-	TokenFile string `placeholder:"FILE" help:"The file with the token, for a server that asks for one. Not with grpc:// and http://. With --pub, the default is token in the data directory."`
+	TokenFile string `placeholder:"FILE" help:"The file with the token, for a server that requires one. Not with grpc:// and http://. With --pub, the default is token in the data directory."`
 	Output    string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text prints figures and a plot. json prints one object."`
 	SVG       string `name:"svg" placeholder:"FILE" help:"Write the latencies by percentile to FILE, as a picture."`
 	Addr      string `arg:"" help:"The server: http://HOST:PORT/PATH, bolt://HOST:PORT, or with --method or --pub an address such as tcp://HOST:PORT or grpc://HOST:PORT."`

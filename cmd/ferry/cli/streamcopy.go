@@ -21,7 +21,7 @@ type streamCopyCmd struct {
 	To              string `required:"" placeholder:"ADDR" help:"The engine that gets the stream: nats://HOST:PORT or tls://HOST:PORT, with commas between several servers."`
 	CredentialsFile string `placeholder:"FILE" help:"The .creds file of the account at that engine."`
 	EngineCA        string `name:"engine-ca" placeholder:"FILE" help:"The CA certificate of that engine."`
-	FromDir         string `placeholder:"DIR" help:"Read the stream from the data directory of a node that does not run, instead of asking a node."`
+	FromDir         string `placeholder:"DIR" help:"Read the stream from the data directory of a node that does not run, instead of from a running node."`
 	Name            string `arg:"" help:"The stream."`
 }
 
@@ -33,7 +33,7 @@ To move a node from the embedded engine to a cluster, without losing a message: 
 
     ferry stream copy --from-dir ferry-data --to nats://n1,n2,n3 orders
 
-A node that runs can be asked instead. Messages that it stores after the copy are not in it.`
+Without --from-dir, the streams come from a running node. Messages that it stores after the copy are not in it.`
 }
 
 // Run copies the stream.

@@ -12,7 +12,7 @@ type streamRmDurableCmd struct {
 
 // Help returns the part of ferry stream rm-durable --help that is not in the grammar.
 func (*streamRmDurableCmd) Help() string {
-	return `The stream keeps its messages. A durable of that name that is made later begins where it asks to. A durable that has members is not removed: stop the functions and clients that use it first.
+	return `The stream keeps its messages. A later durable of that name begins at the place that its first client names. A durable that has members is not removed: stop the functions and clients that use it first.
 
 Example:
 
