@@ -66,6 +66,7 @@ func changesOf(dir string) map[string]func(*config.Config) {
 		"identities[]":                 func(c c) { c.Identities[1].Subscribe = []string{"a/#"} },
 		"drain":                        func(c c) { c.Drain.Delay = time.Second },
 		"mqtt":                         func(c c) { c.MQTT.Queue *= 2 },
+		"mqtt.identity_share":          func(c c) { c.MQTT.IdentityShare = 50 },
 		"engine":                       func(c c) { c.Engine = config.Engine{Address: config.EmbeddedEngine, Sync: config.SyncAlways} },
 		"streams[]":                    func(c c) { c.Streams = append(c.Streams, config.Stream{Name: "more", Tags: config.Filters{"more/#"}}) },
 		"streams[].tags":               func(c c) { c.Streams[0].Tags = config.Filters{"stored/a"} },

@@ -23,7 +23,8 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 		c := mqtt.Config{
 			Broker: n.hop, Dir: filepath.Join(cfg.DataDir, mqttDir), Node: n.nodeID, MaxSessions: cfg.MQTT.Sessions,
 			MaxExpiry: cfg.MQTT.SessionExpiry, MaxRetained: cfg.MQTT.Retained, RetainedBytes: int(cfg.MQTT.RetainedSize),
-			Queue: int(cfg.MQTT.Queue), MaxInFlight: cfg.MQTT.InFlight, Log: n.log,
+			IdentityShare: identityShare(cfg),
+			Queue:         int(cfg.MQTT.Queue), MaxInFlight: cfg.MQTT.InFlight, Log: n.log,
 		}
 		if n.streams != nil {
 			c.Cursors = sessionCursors{n.streams}
@@ -46,6 +47,24 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 	}
 	l.bound, l.served = s, s
 	return nil
+}
+
+// identityShare returns mqtt.identity_share, or 100 if there is one identity only.
+func identityShare(cfg *config.Config) int {
+	if len(cfg.Identities) <= 1 {
+		return 100
+	}
+	return cfg.MQTT.IdentityShare
+}
+
+// prepareMQTT compares the shares of identities, which also depend on the number of identities. All other fields need a restart.
+func (n *Node) prepareMQTT(r *reload) (change, error) {
+	share := identityShare(r.next)
+	server := n.mqttServer()
+	if server == nil || share == identityShare(r.last) {
+		return change{}, nil
+	}
+	return change{what: "identity_share", commit: func() { server.SetIdentityShare(share) }}, nil
 }
 
 // mqttServer returns the server of all mqtt listeners, or nil before there is one.

@@ -35,7 +35,7 @@ func (n *Node) sections() []section {
 		{name: "data_dir"},
 		{name: "cpu"},
 		{name: "engine"},
-		{name: "mqtt"},
+		{"mqtt", n.prepareMQTT},
 		{"log", n.prepareLog},
 		{"names", n.prepareNames},
 		{"deploy", n.prepareDeploy},

@@ -14,6 +14,9 @@ func (m MQTT) check(errs *configErrors) {
 			errs.add("mqtt."+s.field, "%v is out of range: 1KiB to 1GiB", s.size)
 		}
 	}
+	if m.IdentityShare > 100 {
+		errs.add("mqtt.identity_share", "%d is out of range: 1 to 100 percent", m.IdentityShare)
+	}
 	if m.InFlight > math.MaxUint16 {
 		errs.add("mqtt.in_flight", "%d is out of range: 1 to 65535", m.InFlight)
 	}

@@ -132,6 +132,10 @@ type MQTT struct {
 	// RetainedSize bounds the bytes of retained messages.
 	RetainedSize Size `yaml:"retained_size,omitempty"`
 
+	// IdentityShare is how many percent of Sessions, Retained and RetainedSize one identity may have while the others have nothing, if
+	// identities has more than one entry. It may have less when the others have more, so that there is always room for another one.
+	IdentityShare int `yaml:"identity_share,omitempty" schema:"min=1"`
+
 	// Queue bounds the bytes of messages that are on their way to one client and that it has not acknowledged.
 	Queue Size `yaml:"queue,omitempty"`
 

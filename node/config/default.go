@@ -41,6 +41,7 @@ func defaults() *Config {
 			SessionExpiry: 24 * time.Hour,
 			Retained:      10_000,
 			RetainedSize:  16 << 20,
+			IdentityShare: 75,
 			Queue:         256 << 10,
 			InFlight:      1024,
 		},

@@ -65,6 +65,7 @@ var rules = []Rule{
 
 	{"drain", Applies, "", ""},
 	{"mqtt", NeedsRestart, "", ""},
+	{"mqtt.identity_share", Applies, "for new sessions and retained messages", ""},
 	{"engine", NeedsRestart, "", ""},
 	{"streams[]", Applies, "", "its messages stay in the engine"},
 	{"streams[].tags", NeedsRestart, "", ""},

@@ -21,7 +21,7 @@ func (e *Error) Error() string {
 
 // AppendResponse appends what a server sends before it closes the connection: CONNACK if the client is not connected yet,
 // DISCONNECT otherwise. It appends nothing where the version has no packet for it. v is the version in the CONNECT, 0 if there
-// was none.
+// was none. Without a Reason the packet has no Reason String, and 5 bytes at most.
 func (e *Error) AppendResponse(dst []byte, v Version, connected bool) []byte {
 	switch {
 	case v == 0, connected && v != V5:
@@ -31,17 +31,24 @@ func (e *Error) AppendResponse(dst []byte, v Version, connected bool) []byte {
 		if !code.allowedIn(Disconnect) {
 			code = ProtocolError
 		}
-		return AppendDisconnect(dst, v, DisconnectPacket{Code: code, Properties: AppendText(nil, ReasonString, e.Reason)})
+		return AppendDisconnect(dst, v, DisconnectPacket{Code: code, Properties: e.properties()})
 	case v == V5:
 		code := e.Code
 		if !code.allowedIn(Connack) {
 			code = ProtocolError
 		}
-		return AppendConnack(dst, v, &ConnackPacket{Code: code, Properties: AppendText(nil, ReasonString, e.Reason)})
+		return AppendConnack(dst, v, &ConnackPacket{Code: code, Properties: e.properties()})
 	case e.Code == UnsupportedProtocolVersion, e.Code == ClientIdentifierNotValid: // the only ones of 3.1.1 that a packet alone decides
 		return AppendConnack(dst, v, &ConnackPacket{Code: e.Code})
 	}
 	return dst
+}
+
+func (e *Error) properties() Properties {
+	if e.Reason == "" {
+		return nil
+	}
+	return AppendText(nil, ReasonString, e.Reason)
 }
 
 func violation(k Kind, code ReasonCode, format string, args ...any) *Error {

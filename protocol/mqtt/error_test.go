@@ -134,6 +134,8 @@ func TestAppendResponse(t *testing.T) {
 		{"5.0, after CONNACK", malformed, V5, true, `DISCONNECT malformed packet, reason string "m"`},
 		{"5.0, a code that DISCONNECT has not", version, V5, true, `DISCONNECT protocol error, reason string "v"`},
 		{"5.0, a code that CONNACK has not", violation(Connect, TopicAliasInvalid, "a"), V5, false, `CONNACK protocol error, session present false, reason string "a"`},
+		{"5.0, without a reason", &Error{Code: PacketTooLarge}, V5, false, "CONNACK packet too large, session present false"},
+		{"5.0, after CONNACK without a reason", &Error{Code: PacketTooLarge}, V5, true, "DISCONNECT packet too large"},
 		{"3.1.1, before CONNACK", malformed, V311, false, ""},
 		{"3.1.1, a code that it has", version, V311, false, "CONNACK unsupported protocol version, session present false"},
 		{"3.1.1, after CONNACK", malformed, V311, true, ""},

@@ -38,24 +38,6 @@ func (c *conn) begin(s *session, present bool) {
 	c.resumeReading()
 }
 
-// connack returns the CONNACK. MQTT 5.0, section 3.2.2.3.
-func (c *conn) connack(h *hello, present bool) []byte {
-	v := wire.ConnackPacket{SessionPresent: present}
-	if c.version == wire.V5 {
-		cfg := &c.ls.server.cfg
-		var ps wire.Properties
-		ps = wire.AppendUint(ps, wire.SessionExpiryInterval, uint32(h.expiry/time.Second))
-		ps = wire.AppendUint(ps, wire.ReceiveMaximum, uint32(cfg.MaxInFlight))
-		ps = wire.AppendUint(ps, wire.MaximumPacketSize, uint32(c.ls.listener.cfg.MaxPacket))
-		ps = wire.AppendUint(ps, wire.TopicAliasMaximum, maxAliases)
-		if h.assigned {
-			ps = wire.AppendText(ps, wire.AssignedClientIdentifier, h.clientID)
-		}
-		v.Properties = ps
-	}
-	return wire.AppendConnack(nil, c.version, &v)
-}
-
 // setExpiry changes how long the session outlives its connection.
 func (s *session) setExpiry(d time.Duration) {
 	s.expiry = d

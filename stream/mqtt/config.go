@@ -29,6 +29,7 @@ type Config struct {
 	MaxExpiry     time.Duration // longest time that a session outlives its connection; 0 means 24 h
 	MaxRetained   int           // most retained messages; 0 means 10000
 	RetainedBytes int           // most bytes of them: topics, payloads and properties; 0 means 16 MiB
+	IdentityShare int           // percent of MaxSessions, MaxRetained and RetainedBytes that one identity may have if others have nothing; 0 means 100
 	Queue         int           // bytes of messages on their way to one client that it has not acknowledged; 0 means 256 KiB
 	MaxInFlight   int           // the same, in messages; and those of one client that wait to be stored. At most 65535; 0 means 1024
 
@@ -72,6 +73,9 @@ const (
 func (c *Config) fill() error {
 	if c.Broker == nil {
 		return errors.New("mqtt: Config.Broker is required")
+	}
+	if c.IdentityShare < 0 || c.IdentityShare > 100 {
+		return errors.New("mqtt: Config.IdentityShare is at most 100 percent")
 	}
 	if c.MaxInFlight < 0 || c.MaxInFlight > math.MaxUint16 {
 		return errors.New("mqtt: Config.MaxInFlight is at most 65535")

@@ -153,11 +153,17 @@ func (c *conn) handle(p wire.Packet) error {
 	case wire.Subscribe:
 		v, err := wire.ParseSubscribe(p)
 		if err == nil {
+			err = c.checkCodes(wire.Suback, v.Filters.Len())
+		}
+		if err == nil {
 			c.subscribe(&v)
 		}
 		return err
 	case wire.Unsubscribe:
 		v, err := wire.ParseUnsubscribe(p)
+		if err == nil {
+			err = c.checkCodes(wire.Unsuback, v.Topics.Len())
+		}
 		if err == nil {
 			c.unsubscribe(&v)
 		}
@@ -204,7 +210,7 @@ func (c *conn) fail(err error) {
 	if !errors.As(err, &e) {
 		e = &wire.Error{Code: disconnectCode(err), Reason: reasonOf(err)}
 	}
-	c.conn.Write(e.AppendResponse(nil, c.version, true))
+	c.conn.Write(lastPacket(e, c.version, true, c.session.peer.maxPacket))
 	c.leave()
 	c.ls.closing.begin(c.conn)
 }
@@ -345,7 +351,7 @@ func (c *conn) Shutdown(*loop.Conn) {
 // refuse ends a connection that waits for its session.
 func (c *conn) refuse(err error) {
 	c.leave()
-	c.ls.greeting.refuse(c.conn, c.version, err)
+	c.ls.greeting.refuse(c.conn, c.version, c.hello.peer.maxPacket, err)
 }
 
 // Timer ends the connection if the client has sent nothing for too long, or does not read.

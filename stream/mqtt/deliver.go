@@ -45,14 +45,15 @@ func (s *session) take(x *sub, m *hop.Message) bool {
 		s.done(x, m.Sequence)
 		return true
 	}
-	properties, expired := remaining(e.Properties, m.Time)
+	expires := expiryOf(e.Properties, m.Time)
+	properties, expired := remaining(e.Properties, expires)
 	if expired {
 		s.done(x, m.Sequence)
 		s.dropped++
 		return true
 	}
 	p := wire.PublishPacket{QoS: qos, Retain: x.retainAsPublished && e.Retain, Properties: properties, Payload: m.Payload}
-	return s.send(x, m.Tag, &p, m.Sequence)
+	return s.send(x, m.Tag, &p, m.Sequence, expires)
 }
 
 // qosOf returns the QoS with which a message is delivered: MQTT 5.0, section 3.8.4. A message that did not come by MQTT has the QoS of
@@ -72,34 +73,38 @@ func hidden(filter, tag string) bool {
 	return tag[0] == '$' && (filter[0] == '#' || filter[0] == '+')
 }
 
-// remaining returns the properties with what is left of the message's expiry interval: MQTT 5.0, section 3.3.2.3.3. published is in
-// Unix nanoseconds.
-func remaining(ps wire.Properties, published int64) (left wire.Properties, expired bool) {
-	if len(ps) == 0 {
-		return nil, false
-	}
+// expiryOf returns when a message expires, in Unix nanoseconds; 0 means never. ps are the properties with which it was published, at the
+// time published. MQTT 5.0, section 3.3.2.3.3.
+func expiryOf(ps wire.Properties, published int64) int64 {
 	interval, ok := ps.Uint(wire.MessageExpiryInterval)
 	if !ok {
+		return 0
+	}
+	return max(min(published, time.Now().UnixNano())+int64(interval)*int64(time.Second), 1)
+}
+
+// remaining returns the properties with what is left of the message's expiry interval. expires is the result of expiryOf. After that time
+// the interval is 0.
+func remaining(ps wire.Properties, expires int64) (left wire.Properties, expired bool) {
+	if expires == 0 {
 		return ps, false
 	}
-	passed := max(time.Now().UnixNano()-published, 0) / int64(time.Second)
-	if passed >= int64(interval) {
-		return nil, true
-	}
+	wait := max(expires-time.Now().UnixNano(), 0)
+	left = make(wire.Properties, 0, len(ps))
 	for p := range ps.All() {
 		if p.ID == wire.MessageExpiryInterval {
-			p.Uint -= uint32(passed)
+			p.Uint = uint32((wait + int64(time.Second) - 1) / int64(time.Second))
 		}
 		left = appendProperty(left, p)
 	}
-	return left, false
+	return left, wait == 0
 }
 
 func appendProperty(ps wire.Properties, p wire.Property) wire.Properties {
 	switch p.ID {
 	case wire.UserProperty:
 		return wire.AppendUser(ps, p.Name, p.Text)
-	case wire.PayloadFormatIndicator, wire.MessageExpiryInterval:
+	case wire.PayloadFormatIndicator, wire.MessageExpiryInterval, wire.SubscriptionIdentifier:
 		return wire.AppendUint(ps, p.ID, p.Uint)
 	}
 	return wire.AppendText(ps, p.ID, p.Text)
@@ -131,7 +136,7 @@ func (s *session) repeat(f *flight, id uint16, x *sub, m *hop.Message) bool {
 			return false
 		}
 		e := message.EntryOf(m.Extension)
-		properties, _ := remaining(e.Properties, m.Time)
+		properties, _ := remaining(e.Properties, expiryOf(e.Properties, m.Time)) // its delivery has begun: expired or not, it is repeated
 		p := wire.PublishPacket{
 			QoS: 1, Dup: true, ID: id, Retain: x.retainAsPublished && e.Retain, Properties: properties, Payload: m.Payload,
 		}
@@ -146,9 +151,9 @@ func (s *session) repeat(f *flight, id uint16, x *sub, m *hop.Message) bool {
 	return true
 }
 
-// send appends a PUBLISH for a message, with a packet identifier if its QoS needs one. It returns false if there is no room. The caller
-// holds the lock.
-func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint64) bool {
+// send appends a PUBLISH for a message, with a packet identifier if its QoS needs one. It returns false if there is no room. expires is the
+// result of expiryOf. The caller holds the lock.
+func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint64, expires int64) bool {
 	if s.out != nil && len(s.out.B) >= outgoingBytes {
 		return false
 	}
@@ -162,7 +167,7 @@ func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint6
 	if s.flights.full(s.window()) || s.flights.bytes >= s.server.cfg.Queue {
 		return false
 	}
-	if s.tooLarge(tag, p) {
+	if s.tooLarge(x, tag, p) {
 		s.done(x, sequence)
 		s.dropped++
 		return true
@@ -175,7 +180,7 @@ func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint6
 	s.flights.bytes += f.size
 	p.ID = id
 	if sequence == 0 && s.persists() {
-		f.packet = s.copyOf(x, tag, p)
+		f.packet, f.expires = s.copyOf(x, tag, p), expires
 	}
 	if s.persists() {
 		s.server.dirty.Store(true)
@@ -205,7 +210,7 @@ const flightOverhead = 64
 
 // append appends a PUBLISH. It returns false if the packet is larger than the client accepts.
 func (s *session) append(x *sub, tag string, p *wire.PublishPacket) bool {
-	if s.tooLarge(tag, p) {
+	if s.tooLarge(x, tag, p) {
 		s.dropped++
 		return false
 	}
@@ -259,15 +264,6 @@ func (l *peerLimits) alias(tag string) (alias int, known bool) {
 	return 0, false
 }
 
-// tooLarge reports whether the client does not accept a packet of that size: MQTT 5.0, section 3.1.2.11.4.
-func (s *session) tooLarge(tag string, p *wire.PublishPacket) bool {
-	if s.peer.maxPacket == 0 {
-		return false
-	}
-	const addressed = 1 + 4 + 3 // Subscription Identifier, Topic Alias
-	return wire.PublishSize(s.peer.version, p)+len(tag)+addressed > int(s.peer.maxPacket)
-}
-
 // copyOf returns a PUBLISH for the next connections of the session, in version 5 and without an alias.
 func (s *session) copyOf(x *sub, tag string, p *wire.PublishPacket) *bufpool.Buf {
 	again := *p
@@ -308,13 +304,13 @@ func (s *session) resend() {
 			s.respondTo(wire.Pubrel, s.flights.id(i), wire.Success)
 			continue
 		}
-		s.resendPacket(f.packet.B)
+		s.resendPacket(f.packet.B, f.expires)
 	}
 	s.repeating = false
 }
 
-// resendPacket appends a PUBLISH that copyOf has made.
-func (s *session) resendPacket(b []byte) {
+// resendPacket appends a PUBLISH that copyOf has made. Its delivery has begun: it is repeated also if it has expired.
+func (s *session) resendPacket(b []byte, expires int64) {
 	packet, _, err := wire.Next(b, wire.Limits{Version: wire.V5, FromServer: true})
 	if err != nil {
 		return // impossible
@@ -323,7 +319,9 @@ func (s *session) resendPacket(b []byte) {
 	if err != nil {
 		return
 	}
-	if s.peer.version != wire.V5 {
+	if s.peer.version == wire.V5 {
+		p.Properties, _ = remaining(p.Properties, expires)
+	} else {
 		p.Properties = nil
 	}
 	out := s.room(wire.PublishSize(s.peer.version, &p) + maxHeader)

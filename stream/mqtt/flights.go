@@ -24,6 +24,7 @@ type flight struct {
 	sub      *sub
 	sequence uint64       // of a message that a durable delivers; 0 for others
 	packet   *bufpool.Buf // PUBLISH to repeat on the next connection; nil if the durable repeats it, or the session ends with the connection
+	expires  int64        // when packet expires, as expiryOf returns it
 	size     int          // bytes that count as queued
 }
 

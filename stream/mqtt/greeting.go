@@ -46,27 +46,24 @@ func (h *greeting) Data(c *loop.Conn, p []byte) int {
 		err = h.connect(c, &v)
 	}
 	if err != nil {
-		h.refuse(c, v.Version, err)
+		h.refuse(c, v.Version, peerOf(&v).maxPacket, err)
 		return len(p)
 	}
 	return packet.Size
 }
 
-// refuse responds to a CONNECT and closes the connection.
-func (h *greeting) refuse(c *loop.Conn, v wire.Version, err error) {
+// refuse responds to a CONNECT and closes the connection. limit is the largest packet that the client accepts; 0 means any.
+func (h *greeting) refuse(c *loop.Conn, v wire.Version, limit uint32, err error) {
 	h.ls.server.counters.refusedConnects.Add(1)
 	h.ls.server.cfg.Log.Debug("mqtt: connection refused", "addr", c.RemoteIP(), "err", err)
 	var e *wire.Error
 	if !errors.As(err, &e) {
 		e = &wire.Error{Code: connectCode(err), Reason: reasonOf(err)}
 	}
-	switch {
-	case v == wire.V5 || v == 0:
-		c.Write(e.AppendResponse(nil, v, false))
-	case e.Kind == 0: // a decision of the server: 3.1.1 has a return code for each
+	if v == wire.V311 && e.Kind == 0 { // a decision of the server: 3.1.1 has a return code for each
 		c.Write(wire.AppendConnack(nil, v, &wire.ConnackPacket{Code: e.Code}))
-	default:
-		c.Write(e.AppendResponse(nil, v, false))
+	} else {
+		c.Write(lastPacket(e, v, false, limit))
 	}
 	h.ls.closing.begin(c)
 }
@@ -127,16 +124,19 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 	k.Local = client
 	c.local = k
 	identity := client.Identity()
+	c.hello = &hello{
+		identity: identity.Name, clientID: clientID, clean: v.CleanStart, assigned: assigned, expiry: h.ls.server.expiryOf(v), peer: peerOf(v),
+	}
 	if err = c.checkIdentity(v, identity); err == nil {
 		c.will, err = newWill(v.Will, identity.Publish)
+	}
+	if err == nil && c.hello.peer.maxPacket > 0 && c.connack(c.hello, false) == nil {
+		err = refusal(wire.PacketTooLarge, "the client does not accept a packet as long as CONNACK")
 	}
 	if err != nil {
 		c.left = true
 		c.disown()
 		return err
-	}
-	c.hello = &hello{
-		identity: identity.Name, clientID: clientID, clean: v.CleanStart, assigned: assigned, expiry: h.ls.server.expiryOf(v), peer: peerOf(v),
 	}
 	c.number = h.ls.server.connects.Add(1)
 	lc.SetHandler(c)
@@ -171,7 +171,9 @@ func peerOf(v *wire.ConnectPacket) peerLimits {
 	if n, ok := v.Properties.Uint(wire.ReceiveMaximum); ok {
 		l.receiveMax = uint16(n)
 	}
-	l.maxPacket, _ = v.Properties.Uint(wire.MaximumPacketSize)
+	if n, ok := v.Properties.Uint(wire.MaximumPacketSize); ok {
+		l.maxPacket = min(n, wire.MaxPacketSize)
+	}
 	if n, ok := v.Properties.Uint(wire.TopicAliasMaximum); ok {
 		l.aliasMax = uint16(n)
 	}

@@ -168,8 +168,8 @@ func (c *conn) forgetReceived(id uint16, qos byte) {
 func (c *conn) publishRetained(e *message.Entry) {
 	r := &c.ls.run
 	store := &c.ls.server.retained
-	kept := newRetained(r.topic.name, e, r.messages[0].Payload)
-	before, ok := store.set(kept)
+	kept := newRetained(c.session.identity, r.topic.name, e, r.messages[0].Payload)
+	before, ok := store.set(kept, c.ls.server.identityShare())
 	if !ok {
 		k := r.packets[0]
 		c.forgetReceived(k.id, k.qos)
@@ -183,7 +183,7 @@ func (c *conn) publishRetained(e *message.Entry) {
 	}
 }
 
-var errRetainedFull = &native.Error{Code: native.CodeLimit, Reason: "the server has as many retained messages as it may"}
+var errRetainedFull = &native.Error{Code: native.CodeLimit, Reason: "the server has as many retained messages as it may, or the identity as many as one identity may"}
 
 // publishRun publishes the messages of the run. It returns false if the topic has no credit for all of them: the connection is blocked
 // then, and those that are left are read again.

@@ -12,34 +12,39 @@ import (
 // retainedMessage is the retained message of a topic. It does not change.
 type retainedMessage struct {
 	tag        string
+	identity   string // that has published it
 	qos        byte
 	time       int64 // when it was published, in Unix nanoseconds
+	expires    int64 // as expiryOf returns it
 	publisher  uint64
 	properties wire.Properties
 	payload    []byte
 }
 
-func (m *retainedMessage) size() int {
-	return len(m.tag) + len(m.properties) + len(m.payload) + retainedOverhead
+// usage returns what the message counts. nil, or a message that removes another one, counts nothing.
+func (m *retainedMessage) usage() usage {
+	if m == nil || len(m.payload) == 0 {
+		return usage{}
+	}
+	return usage{1, len(m.tag) + len(m.properties) + len(m.payload) + retainedOverhead}
 }
 
 // retainedOverhead is what a retained message takes beside its content, in bytes.
 const retainedOverhead = 128
 
 func (m *retainedMessage) expired() bool {
-	_, expired := remaining(m.properties, m.time)
-	return expired
+	return m.expires != 0 && m.expires <= time.Now().UnixNano()
 }
 
 // retainedStore has the retained messages, by the levels of their topics. All methods may overlap.
 type retainedStore struct {
-	maxCount, maxBytes int
+	limit usage // of all messages
 
 	mu    sync.Mutex
 	root  retainedLevel
-	count int
-	bytes int
-	dirty bool // it has changed since all was last called by save
+	all   usage
+	owned map[string]usage // by identity
+	dirty bool             // it has changed since all was last called by save
 }
 
 // retainedLevel is a level of topics.
@@ -49,12 +54,12 @@ type retainedLevel struct {
 }
 
 // set makes m the retained message of its topic; without a payload, the topic has none. It returns the former one. ok is false if there
-// are too many.
-func (r *retainedStore) set(m *retainedMessage) (before *retainedMessage, ok bool) {
+// are too many, or each is allowed less than its identity would have.
+func (r *retainedStore) set(m *retainedMessage, each share) (before *retainedMessage, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before = r.root.find(m.tag)
-	return before, r.replace(before, m)
+	return before, r.replace(before, m, each)
 }
 
 // restore puts before in the place of m, if m is there: m was refused.
@@ -68,28 +73,51 @@ func (r *retainedStore) restore(m, before *retainedMessage) {
 	if before == nil {
 		before = &retainedMessage{tag: m.tag}
 	}
-	r.replace(now, before)
+	r.replace(now, before, 100)
 }
 
 // replace puts m in the place of before. The caller holds the lock.
-func (r *retainedStore) replace(before, m *retainedMessage) (ok bool) {
-	count, bytes := r.count, r.bytes
-	if before != nil {
-		count, bytes = count-1, bytes-before.size()
-	}
-	if len(m.payload) == 0 {
-		if before != nil {
-			r.root.remove(m.tag)
-			r.count, r.bytes, r.dirty = count, bytes, true
+func (r *retainedStore) replace(before, m *retainedMessage, each share) (ok bool) {
+	added, removed := m.usage(), before.usage()
+	all := r.all.with(added, removed)
+	if added.count > 0 {
+		grown := added // of what the identity has
+		if before != nil && before.identity == m.identity {
+			grown = added.with(usage{}, removed)
 		}
-		return true
+		if all.above(r.limit) || !r.allows(each, r.owned[m.identity].with(grown, usage{}), all, grown) {
+			return false
+		}
+		r.root.put(m)
+	} else if before != nil {
+		r.root.remove(m.tag)
 	}
-	if count+1 > r.maxCount || bytes+m.size() > r.maxBytes {
-		return false
+	if added == removed && added.count == 0 {
+		return true // there was none
 	}
-	r.root.put(m)
-	r.count, r.bytes, r.dirty = count+1, bytes+m.size(), true
+	r.all, r.dirty = all, true
+	if before != nil {
+		r.count(before.identity, usage{}, removed)
+	}
+	r.count(m.identity, added, usage{})
 	return true
+}
+
+// allows reports whether an identity may have own, which has grown by grown. The first message of an identity needs no share, and a
+// message that takes the place of one of the same size neither. The caller holds the lock.
+func (r *retainedStore) allows(each share, own, all, grown usage) bool {
+	return own.count == 1 ||
+		(grown.count <= 0 || each.allows(own.count, all.count, r.limit.count)) &&
+			(grown.bytes <= 0 || each.allows(own.bytes, all.bytes, r.limit.bytes))
+}
+
+// count counts what an identity has more and less. The caller holds the lock.
+func (r *retainedStore) count(identity string, added, removed usage) {
+	if own := r.owned[identity].with(added, removed); own.count > 0 {
+		r.owned[identity] = own
+	} else {
+		delete(r.owned, identity)
+	}
 }
 
 func (l *retainedLevel) find(tag string) *retainedMessage {
@@ -200,7 +228,7 @@ func (r *retainedStore) removeExpired() {
 	}
 	r.root.all(false, visit)
 	for _, m := range expired {
-		r.replace(m, &retainedMessage{tag: m.tag})
+		r.replace(m, &retainedMessage{tag: m.tag}, 100)
 	}
 }
 
@@ -219,7 +247,7 @@ func (r *retainedStore) takeChanged() (all []*retainedMessage, changed bool) {
 func (r *retainedStore) size() (count, bytes int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.count, r.bytes
+	return r.all.count, r.all.bytes
 }
 
 // retainedSend is a retained message that a new subscription gets.
@@ -242,18 +270,19 @@ func (s *session) sendRetained() {
 
 func (s *session) takeRetained(r *retainedSend) bool {
 	x, m := r.sub, r.message
-	properties, expired := remaining(m.properties, m.time)
+	properties, expired := remaining(m.properties, m.expires)
 	if expired || x.noLocal && m.publisher == s.number {
 		return true
 	}
 	p := wire.PublishPacket{QoS: min(m.qos, x.qos), Retain: true, Properties: properties, Payload: m.payload}
-	return s.send(x, m.tag, &p, 0)
+	return s.send(x, m.tag, &p, 0, m.expires)
 }
 
-// newRetained returns a copy of a message that is published as the retained one of its topic.
-func newRetained(tag string, e *message.Entry, payload []byte) *retainedMessage {
+// newRetained returns a copy of a message that an identity publishes as the retained one of its topic.
+func newRetained(identity, tag string, e *message.Entry, payload []byte) *retainedMessage {
+	now := time.Now().UnixNano()
 	return &retainedMessage{
-		tag: tag, qos: e.QoS, time: time.Now().UnixNano(), publisher: e.Publisher,
+		tag: tag, identity: identity, qos: e.QoS, time: now, expires: expiryOf(e.Properties, now), publisher: e.Publisher,
 		properties: append(wire.Properties(nil), e.Properties...), payload: append([]byte(nil), payload...),
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	wire "example.com/ferry/protocol/mqtt"
 )
 
 // Server has the sessions and the retained messages of all its Listeners. All methods may overlap.
@@ -18,10 +16,12 @@ type Server struct {
 	cfg      Config
 	retained retainedStore
 	counters counters
-	dirty    atomic.Bool // sessions have changed since they were saved
+	dirty    atomic.Bool  // sessions have changed since they were saved
+	share    atomic.Int64 // Config.IdentityShare
 
 	mu       sync.Mutex
 	sessions map[string]*session // by sessionKey
+	owned    map[string]int      // sessions by identity
 
 	removing sync.Mutex // guards removals. No other lock is taken with it held
 	removals []Cursor   // durables of sessions that have ended
@@ -52,8 +52,12 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
-	v := &Server{cfg: cfg, sessions: map[string]*session{}, listeners: map[*Listener]struct{}{}, remove: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{})}
-	v.retained.maxCount, v.retained.maxBytes = cfg.MaxRetained, cfg.RetainedBytes
+	v := &Server{
+		cfg: cfg, sessions: map[string]*session{}, owned: map[string]int{}, listeners: map[*Listener]struct{}{},
+		remove: make(chan struct{}, 1), stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	v.retained.limit, v.retained.owned = usage{cfg.MaxRetained, cfg.RetainedBytes}, map[string]usage{}
+	v.SetIdentityShare(cfg.IdentityShare)
 	if err := v.load(); err != nil {
 		return nil, err
 	}
@@ -98,21 +102,21 @@ func (v *Server) attach(c *conn) {
 	}
 	old := s
 	if s != nil && h.clean {
-		delete(v.sessions, key)
-		s.ended, s = true, nil
+		v.drop(key, s)
+		s = nil
 	}
 	present := s != nil
 	if s == nil {
-		if len(v.sessions) >= v.cfg.MaxSessions {
+		if err := v.checkRoom(h.identity); err != nil {
 			v.mu.Unlock()
-			c.refuse(refusal(wire.QuotaExceeded, "the server has as many sessions as it may"))
+			c.refuse(err)
 			if old != nil {
 				v.endSession(old)
 			}
 			return
 		}
 		s = &session{server: v, identity: key[:len(h.identity)], clientID: key[len(h.identity)+1:], number: number()}
-		v.sessions[key] = s
+		v.add(key, s)
 	}
 	s.owner, s.will = c, nil // a will that is delayed is not published: MQTT 5.0, section 3.1.3.2.2
 	if old == s {
@@ -147,8 +151,7 @@ func (v *Server) detach(c *conn, w *will) {
 		s.expires = time.Now().Add(s.expiry)
 		s.will = w
 	} else {
-		delete(v.sessions, sessionKey(s.identity, s.clientID))
-		s.ended = true
+		v.drop(sessionKey(s.identity, s.clientID), s)
 	}
 	v.mu.Unlock()
 	v.dirty.Store(true)
@@ -273,8 +276,7 @@ func (v *Server) expire(now time.Time) {
 	v.mu.Lock()
 	for key, s := range v.sessions {
 		if s.owner == nil && now.After(s.expires) {
-			delete(v.sessions, key)
-			s.ended = true
+			v.drop(key, s)
 			over = append(over, s)
 		}
 	}

@@ -62,6 +62,7 @@ type storedReceived = uint16
 // storedRetained is a retained message in the file.
 type storedRetained struct {
 	Tag        string `json:"tag"`
+	Identity   string `json:"identity,omitempty"`
 	QoS        byte   `json:"qos"`
 	Time       int64  `json:"time"`
 	Properties []byte `json:"properties,omitempty"`
@@ -84,15 +85,15 @@ func (v *Server) load() error {
 	now := time.Now()
 	for i := range sessions {
 		if s := sessions[i].session(v, now); now.Before(s.expires) && len(v.sessions) < v.cfg.MaxSessions {
-			v.sessions[sessionKey(s.identity, s.clientID)] = s
+			v.add(sessionKey(s.identity, s.clientID), s)
 		}
 	}
 	for _, r := range retained {
-		m := &retainedMessage{tag: r.Tag, qos: r.QoS, time: r.Time, payload: r.Payload}
+		m := &retainedMessage{tag: r.Tag, identity: r.Identity, qos: r.QoS, time: r.Time, payload: r.Payload}
 		if wire.CheckProperties(wire.Publish, r.Properties) == nil {
-			m.properties = r.Properties
+			m.properties, m.expires = r.Properties, expiryOf(r.Properties, r.Time)
 		}
-		v.retained.set(m)
+		v.retained.set(m, 100)
 	}
 	v.retained.dirty = false
 	return nil
@@ -245,7 +246,7 @@ func (v *Server) save() error {
 	if all, changed := v.retained.takeChanged(); changed {
 		list := []storedRetained{}
 		for _, m := range all {
-			list = append(list, storedRetained{m.tag, m.qos, m.time, m.properties, m.payload})
+			list = append(list, storedRetained{m.tag, m.identity, m.qos, m.time, m.properties, m.payload})
 		}
 		if err := v.write(retainedFile, list); err != nil {
 			v.retained.mu.Lock()

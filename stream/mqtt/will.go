@@ -73,8 +73,8 @@ func (v *Server) publishWillIn(batch *hop.Batch, k *local, w *will) {
 	m.Type, guessed = message.TypeOf(contentType, w.payload)
 	var kept, before *retainedMessage
 	if w.retain {
-		kept = newRetained(w.tag, &e, w.payload)
-		before, _ = v.retained.set(kept)
+		kept = newRetained(k.Identity().Name, w.tag, &e, w.payload)
+		before, _ = v.retained.set(kept, v.identityShare())
 	}
 	batch.Begin()
 	n, err := batch.Publish(grant, []hop.Message{m}, nil)
