@@ -7,8 +7,33 @@ import (
 
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
+	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 )
+
+// dialedNode returns a listener, its first connection, and the client that has dialed it. The caller closes client and listener.
+func dialedNode(t *testing.T) (transport.Listener, *scriptedNode, *stream.Client) {
+	t.Helper()
+	network := memory.New(nil)
+	l, err := network.Listen(t.Context(), "node")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dialed := make(chan *stream.Client, 1)
+	go func() {
+		c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+		if err != nil {
+			t.Error(err)
+		}
+		dialed <- c
+	}()
+	node := welcomeNext(t, l, 1)
+	client := <-dialed
+	if client == nil {
+		t.FailNow()
+	}
+	return l, node, client
+}
 
 // TestRedial: a client dials at once after a node has announced its end, since another process may have the node's sockets. It pauses if the
 // connection is lost, and if it was short: the next node may end at once, too.
@@ -24,22 +49,8 @@ func TestRedial(t *testing.T) {
 		{"the connection is lost", false, time.Second, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			network := memory.New(nil)
-			l, err := network.Listen(t.Context(), "node")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l, first, client := dialedNode(t)
 			defer l.Close()
-			dialed := make(chan *stream.Client)
-			go func() {
-				c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
-				if err != nil {
-					t.Error(err)
-				}
-				dialed <- c
-			}()
-			first := welcomeNext(t, l, 1)
-			client := <-dialed
 			defer client.Close()
 			time.Sleep(row.lasts)
 			if row.announce {
@@ -59,22 +70,8 @@ func TestRedial(t *testing.T) {
 // TestRedialAfterEachStop: failures to dial after earlier stops do not lengthen the pause after the next one.
 func TestRedialAfterEachStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := memory.New(nil)
-		l, err := network.Listen(t.Context(), "node")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, node, client := dialedNode(t)
 		defer l.Close()
-		dialed := make(chan *stream.Client)
-		go func() {
-			c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
-			if err != nil {
-				t.Error(err)
-			}
-			dialed <- c
-		}()
-		node := welcomeNext(t, l, 1)
-		client := <-dialed
 		defer client.Close()
 		for stop := range 6 {
 			time.Sleep(time.Second)
@@ -106,22 +103,8 @@ func TestRedialAfterLosses(t *testing.T) {
 		{"short connections", 0, 2 * time.Second, 8 * time.Second},                    // MaxBackoff
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			network := memory.New(nil)
-			l, err := network.Listen(t.Context(), "node")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l, node, client := dialedNode(t)
 			defer l.Close()
-			dialed := make(chan *stream.Client)
-			go func() {
-				c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
-				if err != nil {
-					t.Error(err)
-				}
-				dialed <- c
-			}()
-			node := welcomeNext(t, l, 1)
-			client := <-dialed
 			defer client.Close()
 			var waited time.Duration
 			for i := range uint32(15) {
