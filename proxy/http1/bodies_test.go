@@ -8,12 +8,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -24,7 +21,6 @@ import (
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
-	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
 
@@ -263,14 +259,7 @@ func TestLogOfLargeBodies(t *testing.T) {
 		c.Loops = 1
 		cfg := setup{loop: c, servers: []string{bodyServer(t)}}
 		r := start(t, cfg)
-		file := filepath.Join(t.TempDir(), "access.log")
-		log, err := traffic.OpenLog(&traffic.LogConfig{File: file}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := r.plan(cfg)
-		p.Log = log
-		r.service.Use(nil, p)
+		logged := r.accessLog(cfg)
 		const in, out = 3 << 20, 5 << 20
 		conn := r.dial()
 		conn.Send(fmt.Sprintf("POST /whole/1/%d HTTP/1.1\nHost: a\nConnection: close\nContent-Length: %d\n\n%s", out, in, strings.Repeat("x", in)))
@@ -278,13 +267,7 @@ func TestLogOfLargeBodies(t *testing.T) {
 			t.Fatalf("status %d, %d bytes of %d, or others", resp.StatusCode, len(body), out)
 		}
 		conn.Ends()
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := logged()
 		var line struct {
 			In  int `json:"bytes_in"`
 			Out int `json:"bytes_out"`

@@ -16,31 +16,42 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// TestLog checks the access log entries of a valid and of a malformed request.
-func TestLog(t *testing.T) {
-	c := setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}
-	r := start(t, c)
-	file := filepath.Join(t.TempDir(), "access.log")
+// accessLog replaces the configuration by c with an access log. The function that it returns closes the log and returns its text.
+func (r *rig) accessLog(c setup) (closed func() []byte) {
+	r.TB.Helper()
+	file := filepath.Join(r.TB.TempDir(), "access.log")
 	log, err := traffic.OpenLog(&traffic.LogConfig{File: file}, slog.New(slog.DiscardHandler))
 	if err != nil {
-		t.Fatal(err)
+		r.TB.Fatal(err)
 	}
 	p := r.plan(c)
 	p.Log = log
 	r.service.Use(nil, p)
+	return func() []byte {
+		r.TB.Helper()
+		if err := log.Close(); err != nil {
+			r.TB.Fatal(err)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			r.TB.Fatal(err)
+		}
+		return text
+	}
+}
+
+// TestLog checks the access log entries of a valid and of a malformed request.
+func TestLog(t *testing.T) {
+	c := setup{servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}
+	r := start(t, c)
+	logged := r.accessLog(c)
 	conn := r.dial()
 	conn.Send("GET /path?q HTTP/1.1\nHost: a.example\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\n\n")
 	conn.ReadResponse("GET")
 	conn.Send("nonsense\n\n")
 	conn.ReadResponse("GET")
 	conn.Ends()
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := logged()
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if len(lines) != 2 {
 		t.Fatalf("log has %d lines: %s", len(lines), text)
@@ -62,14 +73,7 @@ func TestLogOfTunnel(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		cfg := setup{loop: c, servers: []string{upgradingServer(t)}}
 		r := start(t, cfg)
-		file := filepath.Join(t.TempDir(), "access.log")
-		log, err := traffic.OpenLog(&traffic.LogConfig{File: file}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := r.plan(cfg)
-		p.Log = log
-		r.service.Use(nil, p)
+		logged := r.accessLog(cfg)
 		conn := r.dial()
 		conn.Send(upgrade)
 		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
@@ -84,13 +88,7 @@ func TestLogOfTunnel(t *testing.T) {
 			sum, _ := r.Group.Stats()
 			return sum.Conns == 0
 		})
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := logged()
 		var line struct {
 			Method, Host, Path, Client, Cluster string
 			Status, Attempts                    int
