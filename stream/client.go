@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,6 +12,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/peer"
+	"example.com/ferry/stream/internal/redial"
 	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport"
 )
@@ -95,9 +95,9 @@ func Dial(ctx context.Context, t transport.Transport, addr string, cfg *Config) 
 // run serves cn, and every later connection, until Close. If cn is nil, it dials the first one.
 func (c *Client) run(cn *conn) {
 	defer close(c.ended)
-	pause := c.cfg.MinBackoff
+	pause := &redial.Pause{Min: c.cfg.MinBackoff, Max: c.cfg.MaxBackoff}
 	if cn == nil {
-		if cn = c.dial(&pause); cn == nil {
+		if cn = c.dial(pause); cn == nil {
 			return
 		}
 		c.setConn(cn)
@@ -115,20 +115,16 @@ func (c *Client) run(cn *conn) {
 		}
 		c.cfg.Log.Info("stream: connection lost, dialling again", "addr", c.addr, "err", err)
 		lasted := time.Since(start)
-		announced := cn.peer.PeerDraining() && lasted > c.cfg.MinBackoff
-		if announced || lasted > pause {
-			pause = c.cfg.MinBackoff
-		}
-		next := &pause
-		if announced {
+		if cn.peer.PeerDraining() && lasted > c.cfg.MinBackoff {
 			// The node may have passed its sockets to another process. Connections wait in them until that process accepts them.
 			// Each node bounds how many handshakes are in progress.
-			next = cn.pauseAfterStop()
+			pause.Reset()
+			redial.Wait(c.ctx, cn.pauseAfterStop(), nil)
+		} else {
+			pause.Ended(lasted)
+			pause.Wait(c.ctx, nil)
 		}
-		if !c.pause(next) {
-			return
-		}
-		if cn = c.dial(&pause); cn == nil {
+		if cn = c.dial(pause); cn == nil {
 			return
 		}
 		c.setConn(cn)
@@ -136,8 +132,8 @@ func (c *Client) run(cn *conn) {
 }
 
 // dial dials until there is a connection. It returns nil if Close is called before.
-func (c *Client) dial(pause *time.Duration) *conn {
-	for {
+func (c *Client) dial(pause *redial.Pause) *conn {
+	for c.ctx.Err() == nil {
 		cn, err := c.connect(c.ctx)
 		if err == nil {
 			return cn
@@ -149,24 +145,9 @@ func (c *Client) dial(pause *time.Duration) *conn {
 		c.dialErr = err
 		c.mu.Unlock()
 		c.cfg.Log.Debug("stream: dialling failed", "addr", c.addr, "err", err)
-		if !c.pause(pause) {
-			return nil
-		}
+		pause.Wait(c.ctx, nil)
 	}
-}
-
-// pause waits before an attempt to connect, and doubles the time for the next one. It returns false if Close is called.
-func (c *Client) pause(pause *time.Duration) bool {
-	if *pause == 0 {
-		return c.ctx.Err() == nil
-	}
-	select {
-	case <-time.After(*pause/2 + rand.N(*pause)): //nolint:gosec // jitter, not a secret
-	case <-c.ctx.Done():
-		return false
-	}
-	*pause = min(2*(*pause), c.cfg.MaxBackoff)
-	return true
+	return nil
 }
 
 // connect dials the node and does the handshake.

@@ -250,12 +250,11 @@ const datagramPause = 4 * time.Millisecond
 
 // pauseAfterStop returns the pause before the client dials a node that has announced its end: none, unless the transport is QUIC. A
 // datagram that the old process reads is lost, and the client sends it again after 200 ms.
-func (cn *conn) pauseAfterStop() *time.Duration {
-	var pause time.Duration
+func (cn *conn) pauseAfterStop() time.Duration {
 	if cn.peer.Streams() > 0 {
-		pause = datagramPause
+		return datagramPause
 	}
-	return &pause
+	return 0
 }
 
 // isDraining reports whether sources must wait for the next connection.

@@ -54,7 +54,8 @@ type Config struct {
 	// spool. Zero means 200 ms.
 	SafeWithin time.Duration
 
-	// MinBackoff and MaxBackoff bound the pause before the link dials again. Zero means 100 ms and 5 s.
+	// MinBackoff and MaxBackoff bound the pause before the link dials again. The pause doubles with each failure and varies randomly by
+	// half. It begins again with MinBackoff after a connection that was longer than the pause. Zero means 100 ms and 5 s.
 	MinBackoff, MaxBackoff time.Duration
 
 	// DialTimeout limits one attempt to connect. Zero means 10 s.

@@ -3,33 +3,26 @@ package forward
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"example.com/ferry/internal/peer"
+	"example.com/ferry/stream/internal/redial"
 )
 
 // connect dials the other node and serves the connection, again and again, until Close is called.
 func (l *Link) connect() {
-	pause := l.cfg.MinBackoff
+	pause := redial.Pause{Min: l.cfg.MinBackoff, Max: l.cfg.MaxBackoff}
 	for l.ctx.Err() == nil {
-		start := time.Now()
 		c, err := l.dial()
 		if err == nil {
+			began := time.Now()
 			l.attach(c)
 			err = c.serve()
 			l.detach(c)
+			pause.Ended(time.Since(began))
 		}
 		l.lost(err)
-		if time.Since(start) > l.cfg.MaxBackoff {
-			pause = l.cfg.MinBackoff
-		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter, not a secret
-		case <-l.redial:
-		case <-l.ctx.Done():
-		}
-		pause = min(2*pause, l.cfg.MaxBackoff)
+		pause.Wait(l.ctx, l.redial)
 	}
 }
 

@@ -3,31 +3,22 @@ package bridge
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
+
+	"example.com/ferry/stream/internal/redial"
 )
 
 // connect dials the other broker and serves the connection, again and again, until Close is called.
 func (b *Bridge) connect() {
-	pause := b.cfg.MinBackoff
+	pause := redial.Pause{Min: b.cfg.MinBackoff, Max: b.cfg.MaxBackoff}
 	for b.ctx.Err() == nil {
-		start := time.Now()
-		err := b.serve()
-		b.lost(err)
-		if time.Since(start) > b.cfg.MaxBackoff {
-			pause = b.cfg.MinBackoff
-		}
-		select {
-		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // jitter, not a secret
-		case <-b.redial:
-		case <-b.ctx.Done():
-		}
-		pause = min(2*pause, b.cfg.MaxBackoff)
+		b.lost(b.serve(&pause))
+		pause.Wait(b.ctx, b.redial)
 	}
 }
 
-// serve makes one connection, and returns why it has ended or could not be made.
-func (b *Bridge) serve() error {
+// serve makes one connection, and returns why it has ended or could not be made. It tells pause how long the connection was.
+func (b *Bridge) serve(pause *redial.Pause) error {
 	b.mu.Lock()
 	to, updates, before := b.target, b.updates, b.subscribed
 	b.mu.Unlock()
@@ -35,9 +26,11 @@ func (b *Bridge) serve() error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	b.attach(c, updates, to.In)
 	<-c.ctx.Done()
 	b.detach(c)
+	pause.Ended(time.Since(began))
 	c.end()
 	return context.Cause(c.ctx)
 }
