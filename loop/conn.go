@@ -65,7 +65,8 @@ func (c *Conn) is(s state) bool { return c.state&s != 0 }
 // Loop returns the loop that drives c. Connections that exchange data belong on one loop.
 func (c *Conn) Loop() *Loop { return c.loop }
 
-// ID returns a number that no other connection of the loop has, nor had among the last 2^32.
+// ID returns a number that no other connection of the loop has, nor had among the last 2^32. Its upper half counts up, from a random number. So it
+// does not name a connection of another process either, such as the one that this one replaces.
 func (c *Conn) ID() uint64 { return uint64(c.gen)<<32 | uint64(uint32(c.id)) }
 
 // SetHandler replaces the handler, for example after an upgrade. The new handler also gets the unread bytes.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,7 @@ func newLoop(g *Group, index int) (*Loop, error) {
 		events:    make([]event, eventBatch),
 		readBuf:   make([]byte, g.cfg.ReadBuffer),
 		start:     g.start,
+		gen:       rand.Uint32(), // Conn.ID differs from those of the process before
 		done:      make(chan struct{}),
 	}
 	l.splicer, _ = sys.(splicer)

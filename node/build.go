@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"time"
@@ -237,6 +238,7 @@ func (n *Node) buildStreams() error {
 		return err
 	}
 	broker.Node = n.nodeID
+	broker.FirstID = ferry.SourceID(rand.Uint32()) // an ID of an earlier process names no client of this one
 	if n.streams != nil {
 		broker.Stored, broker.Holder = brokerStreams(n.streams.all()), n.streams.holder
 	}

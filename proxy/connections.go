@@ -12,7 +12,7 @@ import (
 
 // Connection is a client's connection.
 type Connection struct {
-	ID       string // no other connection of this proxy has had it, or will have it soon
+	ID       string // no other connection of this proxy or of an earlier process has had it, or will have it soon
 	Listener string // name of the listener
 	Protocol Protocol
 	Bound    string // address of the listener
@@ -100,5 +100,8 @@ func (p *Proxy) boundServices() ([]Bound, []service) {
 	return bound, services
 }
 
-// connectionID returns the ID of a connection: that of its loop, and its own there.
-func connectionID(c *loop.Conn) string { return fmt.Sprintf("%d-%x", c.Loop().Index(), c.ID()) }
+// connectionID returns the ID of a connection: that of its loop, and its own there in two parts.
+func connectionID(c *loop.Conn) string {
+	id := c.ID()
+	return fmt.Sprintf("%d-%x-%x", c.Loop().Index(), id>>32, uint32(id))
+}

@@ -63,7 +63,7 @@ func New(cfg Config) (*Broker, error) {
 	}
 	b := &Broker{
 		calls: newCallRouter(&cfg), formats: formats, linger: 2 * time.Second,
-		sessions: map[ferry.SourceID]*session{}, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
+		sessions: map[ferry.SourceID]*session{}, lastID: max(cfg.FirstID, 1) - 1, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
 		interests: map[string]*interest{}, turns: groupTurns{byName: map[string]*groupTurn{}},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}

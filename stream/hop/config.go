@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"example.com/ferry"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
@@ -36,6 +37,10 @@ type Config struct {
 	CallWindow       int // bytes of single requests of one connection in progress; 0 means 16 MiB
 	CallStreamWindow int // least window, in bytes, of each stream of messages in calls that clients must grant; 0 means 256 KiB
 	CallQueue        int // bytes of calls that wait for one connection, or for an instance that is free; further calls fail. 0 means 64 MiB
+
+	// FirstID is the ID of the first client; those of further ones count up from it. A program that replaces another one, or starts again,
+	// begins at a random number, so that an ID of the clients before does not name another client. 0 means 1.
+	FirstID ferry.SourceID
 
 	Node          string // id of this node in the paths of forwarded messages (native.CheckNodeID); "" refuses them
 	Holder        string // name of this node in the engine's list of cursors

@@ -14,7 +14,7 @@ import (
 
 // ConnectionStats is one client.
 type ConnectionStats struct {
-	ID            ferry.SourceID // no other client has it while this one is connected
+	ID            ferry.SourceID // no other client has it while this one is connected, or had it shortly before (Config.FirstID)
 	Listener      net.Addr       // that it connected to
 	Addr          string         // of the client
 	Client        string         // the name that it gave itself, or else that of its identity

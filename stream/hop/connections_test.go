@@ -2,12 +2,28 @@ package hop_test
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"time"
 
+	"example.com/ferry"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream/hop"
 )
+
+// TestFirstID checks the IDs of the first clients, also where they begin again at 1.
+func TestFirstID(t *testing.T) {
+	t.Parallel()
+	for first, want := range map[ferry.SourceID][2]ferry.SourceID{0: {1, 2}, 1: {1, 2}, 41: {41, 42}, math.MaxUint32: {math.MaxUint32, 1}} {
+		b, _ := jsonBroker(t, hop.Config{FirstID: first})
+		l := localListener(b)
+		one, _ := connectLocal(t, l, 1)
+		two, _ := connectLocal(t, l, 1)
+		if got := [2]ferry.SourceID{one.ID(), two.ID()}; got != want {
+			t.Errorf("FirstID %d: clients %d, want %d", first, got, want)
+		}
+	}
+}
 
 // TestConnections checks what is told of clients, and that one of them can be disconnected.
 func TestConnections(t *testing.T) {

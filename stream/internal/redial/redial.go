@@ -38,7 +38,7 @@ func Wait(ctx context.Context, pause time.Duration, early <-chan struct{}) {
 	if pause <= 0 {
 		return
 	}
-	timer := time.NewTimer(pause/2 + rand.N(pause)) //nolint:gosec // jitter, not a secret
+	timer := time.NewTimer(pause/2 + rand.N(pause))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
