@@ -41,6 +41,14 @@ type adminOutput struct {
 	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
 }
 
+// at is do for a verb that takes the address as its argument, too.
+func (c *adminOutput) at(argument, path string, v any) (err error) {
+	if c.Admin, err = oneAdmin(argument, c.Admin); err != nil {
+		return err
+	}
+	return c.do(http.MethodGet, path, v)
+}
+
 // do requests a path and decodes the response into v.
 func (c *adminOutput) do(method, path string, v any) error {
 	client, err := c.connect()
@@ -249,6 +257,7 @@ func noProxy(err error) error {
 
 type adminConnectionsCmd struct {
 	adminOutput
+	Argument string `arg:"" optional:"" name:"admin" help:"The same as --admin."`
 	Protocol string `placeholder:"NAME" help:"Only clients of this protocol: quic, tcp, mqtt, http1 ... node stands for the node's own clients."`
 	Listener string `placeholder:"NAME" help:"Only clients of the listener of this name or address."`
 	Identity string `placeholder:"NAME" help:"Only clients of this identity, or with a certificate of this name."`
@@ -267,7 +276,7 @@ func (c *adminConnectionsCmd) Run(e *env) error {
 		}
 	}
 	var list admin.ConnectionList
-	if err := c.do(http.MethodGet, "/api/connections?"+values.Encode(), &list); err != nil {
+	if err := c.at(c.Argument, "/api/connections?"+values.Encode(), &list); err != nil {
 		return err
 	}
 	if c.Output == "json" {
@@ -317,12 +326,15 @@ func (c *adminCloseCmd) Run(e *env) error {
 	return e.print([]byte(c.ID + " closed\n"))
 }
 
-type adminConfigCmd struct{ adminOutput }
+type adminConfigCmd struct {
+	adminOutput
+	Argument string `arg:"" optional:"" name:"admin" help:"The same as --admin."`
+}
 
 // Run prints the configuration.
 func (c *adminConfigCmd) Run(e *env) error {
 	var raw json.RawMessage
-	if err := c.do(http.MethodGet, "/api/config", &raw); err != nil {
+	if err := c.at(c.Argument, "/api/config", &raw); err != nil {
 		return err
 	}
 	if c.Output == "json" {

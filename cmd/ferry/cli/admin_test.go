@@ -9,7 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,5 +176,40 @@ func TestAdminHostileNames(t *testing.T) {
 	got := ferryWith("", "admin", "connections", "-a", server.URL, "--data-dir", t.TempDir())
 	if got.status != 0 || !strings.Contains(got.stdout, "a?]0;x??b?c?d") || strings.ContainsAny(got.stdout, "\x1b\x07\t\u202e") || strings.Count(got.stdout, "\n") != 2 {
 		t.Errorf("%+v, want one line without control characters", got)
+	}
+}
+
+// TestAdminAddress names the admin server by an argument, by the flag, and by both.
+func TestAdminAddress(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		http.NotFound(w, r)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "node.yaml")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range [][]string{{"top", "-o", "json"}, {"upgrade"}, {"diff", "-c", file}, {"doctor"}, {"admin", "connections"}, {"admin", "config"}} {
+		for _, row := range []struct {
+			args  []string
+			reach bool
+		}{
+			{[]string{server.URL}, true},
+			{[]string{"-a", server.URL}, true},
+			{[]string{"--admin=" + server.URL, server.URL}, true},
+			{[]string{"-a", server.URL, "http://127.0.0.1:1"}, false},
+		} {
+			before := requests.Load()
+			got := ferryWith("", slices.Concat(verb, []string{"--data-dir", t.TempDir()}, row.args)...)
+			if reached := requests.Load() > before; reached != row.reach {
+				t.Errorf("%s %s: reached the server: %v, want %v: %+v", verb, row.args, reached, row.reach, got)
+			}
+			if !row.reach && (got.status != statusUsage || !strings.Contains(got.stderr, "named twice")) {
+				t.Errorf("%s %s: %+v, want status %d", verb, row.args, got, statusUsage)
+			}
+		}
 	}
 }

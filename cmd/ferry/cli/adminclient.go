@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -25,6 +26,42 @@ type adminFlags struct {
 	AdminTokenFile string `placeholder:"FILE" help:"The file with the token of the admin server. The default is token in the data directory."`
 	CA             string `name:"ca" placeholder:"FILE" help:"The CA certificate to trust. The default is ca.pem in the data directory."`
 	DataDir        string `default:"./ferry-data" placeholder:"DIR" help:"The data directory of a node on this machine. The default is ./ferry-data."`
+}
+
+// defaultAdmin is the admin server of a node with the default configuration.
+const defaultAdmin = "http://127.0.0.1:4195"
+
+// adminTarget is the admin server that a verb requests.
+type adminTarget struct {
+	Admin string `short:"a" placeholder:"URL" help:"The admin server of the node. The default is http://127.0.0.1:4195."`
+	adminFlags
+}
+
+// connect returns a client of the admin server, which the caller closes.
+func (a *adminTarget) connect() (*adminClient, error) { return a.client(cmp.Or(a.Admin, defaultAdmin)) }
+
+// adminArgument is an adminTarget for a verb without another argument: the address may be the argument, too.
+type adminArgument struct {
+	Argument string `arg:"" optional:"" name:"admin" help:"The admin server of the node. The default is http://127.0.0.1:4195."`
+	Admin    string `short:"a" placeholder:"URL" help:"The same as the argument."`
+	adminFlags
+}
+
+// connect is adminTarget.connect.
+func (a *adminArgument) connect() (*adminClient, error) {
+	address, err := oneAdmin(a.Argument, a.Admin)
+	if err != nil {
+		return nil, err
+	}
+	return a.client(cmp.Or(address, defaultAdmin))
+}
+
+// oneAdmin returns the address of a verb's argument or of its flag; empty if it has neither.
+func oneAdmin(argument, flag string) (string, error) {
+	if argument != "" && flag != "" && argument != flag {
+		return "", usagef("the admin server is named twice: %s, and %s by -a", argument, flag)
+	}
+	return cmp.Or(argument, flag), nil
 }
 
 // maxAdminResponse bounds the response of an admin server, in bytes. /metrics of a node with many tags has some MiB.

@@ -14,10 +14,9 @@ import (
 )
 
 type diffCmd struct {
-	Admin  string `arg:"" optional:"" default:"http://127.0.0.1:4195" help:"The admin server of the node. The default is http://127.0.0.1:4195."`
 	Config string `short:"c" required:"" placeholder:"FILE" help:"The configuration that the node would run."`
 	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
-	adminFlags
+	adminArgument
 }
 
 // Help returns the part of ferry diff --help that is not in the grammar.
@@ -41,7 +40,7 @@ func (c *diffCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	client, err := c.client(c.Admin)
+	client, err := c.connect()
 	if err != nil {
 		return usageError{err}
 	}

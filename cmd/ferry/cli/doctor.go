@@ -19,11 +19,12 @@ import (
 )
 
 type doctorCmd struct {
-	Admin  string `arg:"" optional:"" help:"The admin server of a running node. The default is that of the configuration, if a node responds there."`
-	Config string `short:"c" placeholder:"FILE" help:"The configuration of a node, YAML. Without it, what ferry run does."`
-	Dial   bool   `help:"Connect to the servers that the configuration names: upstreams, links, bridges and the engine."`
-	All    bool   `help:"Print what is fine, too, and what was not checked."`
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
+	Argument string `arg:"" optional:"" name:"admin" help:"The admin server of a running node. The default is that of the configuration, if a node responds there."`
+	Admin    string `short:"a" placeholder:"URL" help:"The same as the argument."`
+	Config   string `short:"c" placeholder:"FILE" help:"The configuration of a node, YAML. Without it, what ferry run does."`
+	Dial     bool   `help:"Connect to the servers that the configuration names: upstreams, links, bridges and the engine."`
+	All      bool   `help:"Print what is fine, too, and what was not checked."`
+	Output   string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
 	adminFlags
 }
 
@@ -117,7 +118,11 @@ func invalidConfiguration(file string, err error) []doctor.Finding {
 
 // running requests what a node says of itself. It returns nil if there is no address to request.
 func (c *doctorCmd) running(ctx context.Context, cfg *config.Config) (*doctor.Running, error) {
-	address, flags := c.Admin, c.adminFlags
+	named, err := oneAdmin(c.Argument, c.Admin)
+	if err != nil {
+		return nil, err
+	}
+	address, flags := named, c.adminFlags
 	if address == "" {
 		if cfg.Admin.Address == "" {
 			return nil, nil
@@ -133,9 +138,9 @@ func (c *doctorCmd) running(ctx context.Context, cfg *config.Config) (*doctor.Ru
 			flags.DataDir = cfg.DataDir
 		}
 	}
-	r := &doctor.Running{Address: address, Named: c.Admin != "", Version: buildInfo().Version}
+	r := &doctor.Running{Address: address, Named: named != "", Version: buildInfo().Version}
 	client, err := flags.client(address)
-	if err != nil && c.Admin != "" {
+	if err != nil && named != "" {
 		return nil, err
 	}
 	if err != nil {

@@ -36,15 +36,6 @@ func (*streamCmd) Help() string {
 	return `These verbs, but rm, ask the admin server of a node. What removes or copies records needs a token: that of admin.token_file, or of the data directory.`
 }
 
-// adminTarget is the admin server that a verb requests.
-type adminTarget struct {
-	Admin string `short:"a" default:"http://127.0.0.1:4195" placeholder:"URL" help:"The admin server of the node. The default is http://127.0.0.1:4195."`
-	adminFlags
-}
-
-// connect returns a client of the admin server, which the caller closes.
-func (a *adminTarget) connect() (*adminClient, error) { return a.client(a.Admin) }
-
 // streamFlags are common to the verbs that print what a node responds.
 type streamFlags struct {
 	adminTarget

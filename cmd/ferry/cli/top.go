@@ -14,10 +14,9 @@ import (
 )
 
 type topCmd struct {
-	Admin    string        `arg:"" optional:"" default:"http://127.0.0.1:4195" help:"The admin server of the node. The default is http://127.0.0.1:4195."`
 	Interval time.Duration `default:"1s" placeholder:"TIME" help:"How often the view is updated. The default is 1s."`
 	Output   string        `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text (the view) or json (the counters of this moment, once)."`
-	adminFlags
+	adminArgument
 }
 
 // Help returns the part of ferry top --help that is not in the grammar.
@@ -43,7 +42,7 @@ func (c *topCmd) Run(e *env) error {
 	if c.Interval < minTopInterval {
 		return usagef("--interval: %v is too short: want at least %v", c.Interval, minTopInterval)
 	}
-	client, err := c.client(c.Admin)
+	client, err := c.connect()
 	if err != nil {
 		return err
 	}

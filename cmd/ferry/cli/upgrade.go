@@ -10,10 +10,7 @@ import (
 	"example.com/ferry/node/admin"
 )
 
-type upgradeCmd struct {
-	Admin string `arg:"" optional:"" default:"http://127.0.0.1:4195" help:"The admin server of the node. The default is http://127.0.0.1:4195."`
-	adminFlags
-}
+type upgradeCmd struct{ adminArgument }
 
 // Help returns the part of ferry upgrade --help that is not in the grammar.
 func (*upgradeCmd) Help() string {
@@ -34,7 +31,7 @@ Examples:
 
 // Run upgrades a node.
 func (c *upgradeCmd) Run(e *env) error {
-	client, err := c.client(c.Admin)
+	client, err := c.connect()
 	if err != nil {
 		return err
 	}

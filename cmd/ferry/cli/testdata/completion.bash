@@ -25,8 +25,9 @@ _ferry() {
 		--output|-o) flags= words='text json' ;;
 		esac ;;
 	doctor)
-		flags='--help --quiet --config --dial --all --output --admin-token-file --ca --data-dir'
+		flags='--help --quiet --admin --config --dial --all --output --admin-token-file --ca --data-dir'
 		case $prev in
+		--admin|-a) flags= words='' ;;
 		--config|-c) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
 		--admin-token-file) flags= words='' ;;
@@ -34,19 +35,21 @@ _ferry() {
 		--data-dir) flags= words='' ;;
 		esac ;;
 	diff)
-		flags='--help --quiet --config --output --admin-token-file --ca --data-dir'
+		flags='--help --quiet --config --output --admin --admin-token-file --ca --data-dir'
 		case $prev in
 		--config|-c) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		--admin|-a) flags= words='' ;;
 		--admin-token-file) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
 		esac ;;
 	top)
-		flags='--help --quiet --interval --output --admin-token-file --ca --data-dir'
+		flags='--help --quiet --interval --output --admin --admin-token-file --ca --data-dir'
 		case $prev in
 		--interval) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
+		--admin|-a) flags= words='' ;;
 		--admin-token-file) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
@@ -132,8 +135,9 @@ _ferry() {
 		esac ;;
 		esac ;;
 	upgrade)
-		flags='--help --quiet --admin-token-file --ca --data-dir'
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir'
 		case $prev in
+		--admin|-a) flags= words='' ;;
 		--admin-token-file) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;

@@ -52,6 +52,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The same as the argument.]:URL:_files' \
 			'(-c --config)'{-c,--config=}'[The configuration of a node, YAML. Without it, what ferry run does.]:FILE:_files' \
 			'--dial''[Connect to the servers that the configuration names, upstreams, links, bridges and the engine.]' \
 			'--all''[Print what is fine, too, and what was not checked.]' \
@@ -67,6 +68,7 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'(-c --config)'{-c,--config=}'[The configuration that the node would run.]:FILE:_files' \
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			'(-a --admin)'{-a,--admin=}'[The same as the argument.]:URL:_files' \
 			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
@@ -78,6 +80,7 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--interval=''[How often the view is updated. The default is 1s.]:TIME:_files' \
 			'(-o --output)'{-o,--output=}'[text (the view) or json (the counters of this moment, once).]:FORMAT:(text json)' \
+			'(-a --admin)'{-a,--admin=}'[The same as the argument.]:URL:_files' \
 			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
@@ -149,7 +152,8 @@ _ferry() {
 			'--protocol=''[Only clients of this protocol, quic, tcp, mqtt, http1 ... node stands for the node’s own clients.]:NAME:_files' \
 			'--listener=''[Only clients of the listener of this name or address.]:NAME:_files' \
 			'--identity=''[Only clients of this identity, or with a certificate of this name.]:NAME:_files' \
-			'--limit=''[The longest list, up to 10000. The default is 100.]:N:_files'
+			'--limit=''[The longest list, up to 10000. The default is 100.]:N:_files' \
+			':admin:_files'
 		;;
 		close)
 		_arguments -s \
@@ -170,7 +174,8 @@ _ferry() {
 			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
-			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)'
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':admin:_files'
 		;;
 		profile)
 		_arguments -s \
@@ -190,6 +195,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The same as the argument.]:URL:_files' \
 			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
