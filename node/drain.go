@@ -90,7 +90,11 @@ func (n *Node) endClients(ctx context.Context) error {
 	if n.hop == nil {
 		return err
 	}
-	err = errors.Join(err, n.stop(ctx, "broker", func() error { return n.hop.Shutdown(ctx) }))
+	end := n.hop.Shutdown
+	if n.released {
+		end = n.hop.HandOver
+	}
+	err = errors.Join(err, n.stop(ctx, "broker", func() error { return end(ctx) }))
 	return errors.Join(err, n.stop(ctx, "listeners of HTTP and MQTT", func() error { return n.drainEdges(ctx) }))
 }
 

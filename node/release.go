@@ -32,8 +32,18 @@ func (n *Node) ReleaseStreams() error {
 }
 
 // LeaveTo makes Run drain for a node that takes over, in another process or in this one: /ready does not fail, drain.delay is left out, and
-// Extensions.Phases is not called.
-func (n *Node) LeaveTo() { n.replaced.Store(true) }
+// Extensions.Phases is not called. If ReleaseStreams has ended more than 100 connections, the sockets of most are still open: LeaveTo closes
+// one each millisecond, so that the clients do not all dial at the same time. The channel is closed after the last one. A process that ends
+// before closes the others at once.
+func (n *Node) LeaveTo() (left <-chan struct{}) {
+	n.replaced.Store(true)
+	if n.hop == nil {
+		none := make(chan struct{})
+		close(none)
+		return none
+	}
+	return n.hop.CloseKept()
+}
 
 // Config returns what the node runs, as the last reload has left it. The caller must not change it.
 func (n *Node) Config() *config.Config { return n.config() }

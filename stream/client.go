@@ -117,7 +117,7 @@ func (c *Client) run(cn *conn) {
 		lasted := time.Since(start)
 		if cn.peer.PeerDraining() && lasted > c.cfg.MinBackoff {
 			// The node may have passed its sockets to another process. Connections wait in them until that process accepts them.
-			// Each node bounds how many handshakes are in progress.
+			// If there are many, the node closes them one after another, so that not all clients dial now.
 			pause.Reset()
 			redial.Wait(c.ctx, cn.pauseAfterStop(), nil)
 		} else {

@@ -32,6 +32,7 @@ type conn struct {
 	subs     map[uint32]*subscription
 	lastRef  uint32
 	draining bool // no source publishes over the connection any more
+	left     bool // the node has confirmed everything, and closes the connection
 	welcome  native.WelcomeFrame
 	served   peer.CallSession // nil unless the client serves calls
 	made     peer.CallSession // nil unless the client makes calls
@@ -237,12 +238,18 @@ func (cn *conn) drain() {
 	for _, s := range cn.sources() {
 		s.pause(cn)
 	}
-	if (publishes || calls) && cn.barrier(cn.peer.Context()) == nil {
+	if publishes || calls {
+		if cn.barrier(cn.peer.Context()) != nil {
+			return
+		}
 		for _, s := range subs {
 			s.awaitOutputs()
 		}
 		cn.peer.Leave()
 	}
+	cn.mu.Lock()
+	cn.left = true
+	cn.mu.Unlock()
 }
 
 // datagramPause is about how long a process that ends reads datagrams after its last connection.
@@ -275,8 +282,16 @@ func (cn *conn) sources() []*Source {
 	return all
 }
 
-// close waits until the node has confirmed all messages sent, or ctx ends, and then closes the connection.
+// close waits until the node has confirmed all messages sent, or ctx ends, and then closes the connection. A node that has ended its side may
+// leave the connection open for a while, and confirms nothing more.
 func (cn *conn) close(ctx context.Context) {
+	cn.mu.Lock()
+	left := cn.left
+	cn.mu.Unlock()
+	if left {
+		cn.peer.Close(nil)
+		return
+	}
 	if cn.barrier(ctx) == nil {
 		cn.peer.Leave()
 		cn.peer.Close(nil)

@@ -31,6 +31,7 @@ type Broker struct {
 	calls      *callRouter
 	streams    atomic.Pointer[streamTable] // changed with mu held
 	readers    sync.WaitGroup              // waits for the goroutines that read streams, and for checkConnections
+	kept       keptSockets
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities

@@ -40,6 +40,7 @@ type runner struct {
 	again     bool                               // the node has ended to be run again
 	last      *config.Config                     // that the node ran; set with again
 	replaced  bool                               // another process has taken over
+	left      <-chan struct{}                    // closed when the clients of the last node that was left have been disconnected
 }
 
 // run runs nodes until a signal comes, or another process has taken over.
@@ -86,12 +87,24 @@ func (p *runner) run() error {
 	for {
 		again, err := p.runNode(ctx, cfg, source, hangups)
 		if !again || ctx.Err() != nil {
+			p.awaitClients()
 			return err
 		}
 		if err != nil {
 			p.note("the node has not ended cleanly: %v", err)
 		}
 		cfg = p.last // the file may have what the new process failed at. Watch reloads what has changed
+	}
+}
+
+// awaitClients returns when the clients of the streams that were passed on have been disconnected, which takes up to 10 s if there are many. The
+// end of the process would disconnect all of them in one moment.
+func (p *runner) awaitClients() {
+	p.mu.Lock()
+	left := p.left
+	p.mu.Unlock()
+	if left != nil {
+		<-left
 	}
 }
 

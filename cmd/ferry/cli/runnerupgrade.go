@@ -60,9 +60,8 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 			return admin.Upgraded{}, err
 		}
 		p.mu.Lock()
-		p.again, p.last = true, n.Config()
+		p.again, p.last, p.left = true, n.Config(), n.LeaveTo() // to the next node
 		p.mu.Unlock()
-		n.LeaveTo() // to the next node
 		stop()
 		return admin.Upgraded{}, err
 	}
@@ -74,9 +73,8 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 	}
 	p.note("upgrade: process %d serves after %v, of which the streams paused %v; this one drains", done.PID, done.Took.Round(time.Millisecond), done.Paused.Round(time.Millisecond))
 	p.mu.Lock()
-	p.replaced = true
+	p.replaced, p.left = true, n.LeaveTo()
 	p.mu.Unlock()
-	n.LeaveTo()
 	stop()
 	return done, nil
 }

@@ -1,0 +1,88 @@
+package hop
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"example.com/ferry/transport"
+)
+
+// How fast a broker that hands over closes connections, so that the next process does not get the handshakes of thousands of clients in one
+// moment. A handshake of TLS takes about a millisecond of CPU time of both sides together.
+const (
+	closedAtOnce = 100              // connections that HandOver itself closes
+	closeEvery   = time.Millisecond // then CloseKept closes one
+	closeWithin  = 10 * time.Second // but all of them within this time
+)
+
+// keptSockets are the sockets of sessions that have ended, and whose clients do not dial again before the sockets are closed.
+type keptSockets struct {
+	mu     sync.Mutex
+	keeps  bool // HandOver was called
+	closed int  // connections that have ended since, and were not kept
+	list   []transport.Conn
+}
+
+// keep reports whether conn, whose session has ended, stays open until CloseKept. A connection with streams, such as one of QUIC, never does: its
+// listener would read the datagrams that are for the next process.
+func (k *keptSockets) keep(conn transport.Conn) bool {
+	if _, multi := conn.(transport.Multi); multi {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.keeps {
+		return false
+	}
+	if k.closed < closedAtOnce {
+		k.closed++
+		return false
+	}
+	k.list = append(k.list, conn)
+	return true
+}
+
+// HandOver is Shutdown for a program whose listening sockets go to another process. All clients are told to leave, and their sessions end. But of
+// more than 100 connections the sockets of the others stay open, unread: a client dials again when its connection is closed. The caller
+// calls CloseKept when the next process serves.
+func (b *Broker) HandOver(ctx context.Context) error {
+	b.kept.mu.Lock()
+	b.kept.keeps = true
+	b.kept.mu.Unlock()
+	return b.Shutdown(ctx)
+}
+
+// CloseKept closes the sockets that HandOver has kept: one each millisecond, and more if that would take longer than 10 s. It does not wait.
+// The channel is closed when the last one is. Only the first call closes any.
+func (b *Broker) CloseKept() (done <-chan struct{}) {
+	b.kept.mu.Lock()
+	list := b.kept.list
+	b.kept.list, b.kept.keeps = nil, false
+	b.kept.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		closeSpread(list)
+	}()
+	return ended
+}
+
+// closeSpread closes connections one after another.
+func closeSpread(list []transport.Conn) {
+	const turns = int(closeWithin / closeEvery)
+	atOnce := (len(list) + turns - 1) / turns
+	tick := time.NewTicker(closeEvery)
+	defer tick.Stop()
+	var closing sync.WaitGroup // TLS writes a last record, which waits for a client that does not read
+	for len(list) > 0 {
+		n := min(atOnce, len(list))
+		for _, conn := range list[:n] {
+			closing.Go(func() { _ = conn.Close() })
+		}
+		clear(list[:n])
+		list = list[n:]
+		<-tick.C
+	}
+	closing.Wait()
+}
