@@ -1,17 +1,14 @@
 package main
 
 import (
-	"cmp"
+	"fmt"
 	"runtime"
-	"slices"
-	"time"
 
 	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/pubsub"
 )
 
-// sizes take between a tenth of a second and two at full speed. A run of less than half a second is repeated.
 var sizes = pubsub.Sizes{{Name: "100 B", Bytes: 100, Count: 800_000}, {Name: "1 KiB", Bytes: 1 << 10, Count: 150_000}, {Name: "64 KiB", Bytes: 64 << 10, Count: 4000}}
 
 // row is what is compared.
@@ -50,8 +47,8 @@ var yomo = harness.Contender{
 
 // experiment is the state that all measurements of a run share.
 type experiment struct {
-	dir        string
-	relayRates map[string]float64 // messages a second of the current round, by row and size
+	dir    string
+	relays map[string]*session // that are open, by the name of the row
 }
 
 func (e *experiment) prepare(dir string) error {
@@ -75,92 +72,16 @@ func (e *experiment) start(r row, s pubsub.Size) (*pubsub.Run, error) {
 }
 
 func (e *experiment) contender(r row) harness.Contender {
-	return harness.Contender{Name: r.name, Kind: r.kind, Version: r.version, Measure: sizes.Measure("stream_e2e", func(s pubsub.Size, budget time.Duration) (harness.Figures, error) {
-		return e.measure(r, s, budget)
-	})}
-}
-
-// middle repeats a run of n messages at full speed, and returns the run with the median rate.
-func middle(c *pubsub.Run, n int, while time.Duration) (pubsub.Closed, error) {
-	var runs []pubsub.Closed
-	for start := time.Now(); len(runs) == 0 || time.Since(start) < while; {
-		run, err := c.Closed(n)
-		if err != nil {
-			return run, err
+	return harness.Contender{Name: r.name, Kind: r.kind, Version: r.version, Again: r.name == ferryTCP, Open: func(name string) (harness.Session, error) {
+		for _, s := range sizes {
+			if s.Name == name {
+				opened, err := e.open(r, s)
+				if err != nil {
+					return nil, err // a nil *session would be a Session
+				}
+				return opened, nil
+			}
 		}
-		runs = append(runs, run)
-	}
-	slices.SortFunc(runs, func(a, b pubsub.Closed) int { return cmp.Compare(a.Rate, b.Rate) })
-	return runs[len(runs)/2], nil
-}
-
-// full warms the processes up, and returns the figures of a run at full speed.
-func full(c *pubsub.Run, s pubsub.Size, budget time.Duration) (pubsub.Closed, error) {
-	n := s.Messages(budget)
-	if _, err := c.Closed(max(50, n/4)); err != nil {
-		return pubsub.Closed{}, err
-	}
-	return middle(c, n, 10*budget)
-}
-
-// relayRate returns the rate of a relay in this round. A comparison of two versions measures no relay before; so relayRate does.
-func (e *experiment) relayRate(name string, s pubsub.Size, budget time.Duration) (float64, error) {
-	if rate := e.relayRates[name+s.Name]; rate > 0 {
-		return rate, nil
-	}
-	i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
-	c, err := e.start(rows[i], s)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	closed, err := full(c, s, budget)
-	if err != nil {
-		return 0, err
-	}
-	e.relayRates[name+s.Name] = closed.Rate
-	return closed.Rate, nil
-}
-
-// measure starts the three processes, warms them up, and sends messages at each load.
-func (e *experiment) measure(r row, s pubsub.Size, budget time.Duration) (harness.Figures, error) {
-	var relay float64
-	if r.name != r.relay {
-		var err error
-		if relay, err = e.relayRate(r.relay, s, budget); err != nil {
-			return nil, err
-		}
-	}
-	c, err := e.start(r, s)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	closed, err := full(c, s, budget)
-	if err != nil {
-		return nil, err
-	}
-	f := harness.Figures{
-		perSecond: closed.Rate,
-		allocated: closed.Alloc.Sum(), sourceAlloc: closed.Alloc.Source, nodeAlloc: closed.Alloc.Node, functAlloc: closed.Alloc.Function,
-		sourceCPU: closed.CPU.Source, nodeCPU: closed.CPU.Node, functCPU: closed.CPU.Function,
-	}
-	if r.name == r.relay {
-		relay = closed.Rate
-		e.relayRates[r.name+s.Name] = relay
-	}
-	for _, l := range loads {
-		rate := l.part * closed.Rate
-		if l.relay {
-			rate = l.part * relay
-		}
-		// Half a second, but enough messages for a p99 and no more than the figures need.
-		count := min(max(rate/2, 600), 200_000)
-		o, err := c.Open(max(20, int(count*pubsub.Scale(budget))), rate)
-		if err != nil {
-			return nil, err
-		}
-		f[l.p50()], f[l.p99()] = o.All.P50, o.All.P99
-	}
-	return f, nil
+		return nil, fmt.Errorf("stream_e2e: no case %q", name)
+	}}
 }

@@ -8,19 +8,22 @@ import (
 // againName returns the name of the A/A row of a row.
 func againName(name string) string { return name + ", again" }
 
-// withAgain returns q with an A/A row: the first row of ferry a second time, as the last measured contender.
+// withAgain returns q with its A/A rows, as the last measured contenders: the first row of ferry a second time, and each row whose
+// Again is set.
 func (q Question) withAgain() Question {
-	i := slices.IndexFunc(q.Contenders, func(c Contender) bool { return c.Kind == Ferry && c.Recorded == nil })
-	if i < 0 {
-		return q
-	}
-	again := q.Contenders[i]
-	again.Name, again.Kind = againName(again.Name), Again
 	last := len(q.Contenders)
 	for last > 0 && q.Contenders[last-1].Recorded != nil {
 		last--
 	}
-	q.Contenders = slices.Insert(slices.Clone(q.Contenders), last, again)
+	all := slices.Clone(q.Contenders[:last])
+	first := slices.IndexFunc(q.Contenders, func(c Contender) bool { return c.Kind == Ferry && c.Recorded == nil })
+	for i, c := range q.Contenders {
+		if i == first || c.Again {
+			c.Name, c.Kind = againName(c.Name), Again
+			all = append(all, c)
+		}
+	}
+	q.Contenders = append(all, q.Contenders[last:]...)
 	return q
 }
 

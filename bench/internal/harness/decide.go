@@ -50,16 +50,29 @@ func Margin(samples []float64) (mid, margin float64) {
 	return mid, 1.96 * 1.2533 * 1.4826 * median(deviations) / math.Sqrt(float64(len(samples)))
 }
 
-// againError returns the relative error that the A/A row shows for one figure in one case. The first row of ferry is measured
-// twice in each round. If nothing disturbed a measurement and its figure were exact, the ratio of the two would always be 1.
-// The error is the larger one of the median's distance from 1 and the median's margin. It is 0 if there is no A/A row, or if
-// the row has no such figure.
-func (r *Result) againError(name, figure string) float64 {
-	first := r.firstFerry()
+// againError returns the relative error that the A/A rows show for one figure of rows in one case. It is the largest error of those
+// rows that have an A/A row, or else that of the first row of ferry.
+func (r *Result) againError(name, figure string, rows ...string) float64 {
+	largest, found := 0.0, false
+	for _, row := range rows {
+		if e, ok := r.againErrorOf(row, name, figure); ok {
+			largest, found = max(largest, e), true
+		}
+	}
+	if !found {
+		largest, _ = r.againErrorOf(r.firstFerry(), name, figure)
+	}
+	return largest
+}
+
+// againErrorOf returns the relative error that the A/A row of one row shows. The row and its A/A row are the same, measured twice in
+// each round. If nothing disturbed a measurement and its figure were exact, the ratio of the two would always be 1. The error is the
+// larger one of the median's distance from 1 and the median's margin. ok is false if there is no A/A row, or if it has no such figure.
+func (r *Result) againErrorOf(row, name, figure string) (relative float64, ok bool) {
 	var ratios []float64
 	for _, round := range r.rounds {
-		x, okX := round.figures[againName(first)][name][figure]
-		y, okY := round.figures[first][name][figure]
+		x, okX := round.figures[againName(row)][name][figure]
+		y, okY := round.figures[row][name][figure]
 		switch {
 		case !okX || !okY:
 		case x == y:
@@ -69,20 +82,20 @@ func (r *Result) againError(name, figure string) float64 {
 		}
 	}
 	if len(ratios) == 0 {
-		return 0
+		return 0, false
 	}
 	mid, margin := Margin(ratios)
-	return max(math.Abs(mid-1), margin)
+	return max(math.Abs(mid-1), margin), true
 }
 
 // cell names one figure in one case.
 type cell struct{ name, figure string }
 
 // judge evaluates a goal. Its error is the larger one of two: the margin of the goal's value over the rounds, and the error of
-// the A/A row in the cases and figures that the goal reads.
+// the A/A rows in the rows, cases and figures that the goal reads.
 func (r *Result) judge(g Goal) GoalResult {
 	a := g.unmeasured()
-	r.read = make(map[cell]bool)
+	r.read = make(map[cell][]string)
 	v := g.Value(r)
 	read := r.read
 	r.read = nil
@@ -96,8 +109,8 @@ func (r *Result) judge(g Goal) GoalResult {
 		}
 	}
 	_, margin := Margin(each)
-	for c := range read {
-		margin = max(margin, math.Abs(v)*r.againError(c.name, c.figure))
+	for c, rows := range read {
+		margin = max(margin, math.Abs(v)*r.againError(c.name, c.figure, rows...))
 	}
 	if math.IsNaN(margin) {
 		margin = 0 // all figures were recorded earlier

@@ -98,6 +98,35 @@ func TestGoalsHaveErrors(t *testing.T) {
 	}
 }
 
+// TestGoalsOfRowsWithAgain: the error of a goal is that of the A/A rows of the rows that it reads, where they have any.
+func TestGoalsOfRowsWithAgain(t *testing.T) {
+	read := func(row string) Goal {
+		return AtMost(1, "", func(r *Result) float64 { return r.Ratio(row, "peer", "one", NsPerOp) })
+	}
+	calm := script("calm", Ferry, 10)
+	calm.Again = true
+	q := Question{
+		Name: "ask", Unit: NsPerOp, Better: Lower, Cases: []string{"one"}, Goals: []Goal{read("ferry"), read("calm"), read("other")},
+		Contenders: []Contender{
+			script("ferry", Ferry, 10, 13), // 10 in each round, and then 13 for the A/A row
+			calm, script("other", Ferry, 10), script("peer", Peer, 20),
+			{Name: "seed", Kind: Seed, Recorded: map[string]Figures{"one": {"ns/op": 500}}},
+		},
+	}.withAgain()
+	var names []string
+	for _, c := range q.Contenders {
+		names = append(names, c.Name)
+	}
+	if want := []string{"ferry", "calm", "other", "peer", "ferry, again", "calm, again", "seed"}; !slices.Equal(names, want) {
+		t.Errorf("got the rows %q, want %q", names, want)
+	}
+	for i, want := range []float64{0.15, 0, 0.15} {
+		if g := measured(t, q).Goals[i]; math.Abs(g.Error-want) > 1e-9 {
+			t.Errorf("goal %d: got ±%v, want ±%v", i, g.Error, want)
+		}
+	}
+}
+
 func TestRatiosHaveErrors(t *testing.T) {
 	r := measured(t, question([]float64{10}, []float64{11}, 20))
 	if x, margin := r.Ratios["ferry/peer"], r.Errors["ferry/peer"]; x != 0.5 || math.Abs(margin-0.05) > 1e-9 {

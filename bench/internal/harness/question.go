@@ -53,7 +53,7 @@ const (
 	Ferry Kind = "ferry" // ferry itself; goals use the first row of this kind
 	Peer  Kind = "peer"  // an alternative to ferry
 	Limit Kind = "limit" // the least work that any program has to do
-	Again Kind = "again" // the A/A row, which the harness adds: the first row of kind Ferry, measured a second time in each round
+	Again Kind = "again" // an A/A row, which the harness adds: a row of kind Ferry, measured a second time in each round
 	Seed  Kind = "seed"  // the original implementation, recorded earlier because its code is not available as a module
 )
 
@@ -65,6 +65,10 @@ type Contender struct {
 	Name    string
 	Kind    Kind
 	Version string
+
+	// Again adds an A/A row, which gives the error of goals and ratios that read this row. The first row of ferry has one in any case;
+	// its error is that of goals and ratios of rows without one.
+	Again bool
 
 	// Measure measures one case for about budget. Nil Figures mean that the contender does not take part in the case.
 	Measure func(name string, budget time.Duration) (Figures, error)

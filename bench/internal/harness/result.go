@@ -29,8 +29,8 @@ type Result struct {
 	Machine  Machine            `json:"machine"`
 
 	rounds []round
-	alone  []*Result     // the result of each round alone; see eachRound
-	read   map[cell]bool // the cells that a goal reads, while judge evaluates it
+	alone  []*Result         // the result of each round alone; see eachRound
+	read   map[cell][]string // the cells that a goal reads, and of which rows, while judge evaluates it
 }
 
 // Row is one contender's part of a Result.
@@ -187,7 +187,7 @@ func (r *Result) addRatios() {
 // Ratio divides a's figure by b's figure in each round, and returns the median of the quotients. If a row has recorded figures,
 // Ratio divides the medians instead. It returns NaN if a figure is missing or b's figure is 0.
 func (r *Result) Ratio(a, b, name, figure string) float64 {
-	r.noteRead(name, figure)
+	r.noteRead(name, figure, a, b)
 	all := r.quotients(a, b, name, figure)
 	if len(all) > 0 {
 		return median(all)
@@ -198,10 +198,10 @@ func (r *Result) Ratio(a, b, name, figure string) float64 {
 	return math.NaN()
 }
 
-// ratio returns Ratio and its error: the larger one of the margin over the rounds and the error of the A/A row.
+// ratio returns Ratio and its error: the larger one of the margin over the rounds and the error of the A/A rows.
 func (r *Result) ratio(a, b, name, figure string) (x, margin float64) {
 	x = r.Ratio(a, b, name, figure)
-	margin = x * r.againError(name, figure)
+	margin = x * r.againError(name, figure, a, b)
 	if all := r.quotients(a, b, name, figure); len(all) > 0 {
 		_, overRounds := Margin(all)
 		margin = max(margin, overRounds)
@@ -221,15 +221,15 @@ func (r *Result) quotients(a, b, name, figure string) (all []float64) {
 	return all
 }
 
-func (r *Result) noteRead(name, figure string) {
-	if r.read != nil {
-		r.read[cell{name, figure}] = true
+func (r *Result) noteRead(name, figure string, rows ...string) {
+	if c := (cell{name, figure}); r.read != nil {
+		r.read[c] = append(r.read[c], rows...)
 	}
 }
 
 // Stat returns the summary of one figure; its members are NaN if the figure is missing.
 func (r *Result) Stat(row, name, figure string) Stat {
-	r.noteRead(name, figure)
+	r.noteRead(name, figure, row)
 	if i := slices.IndexFunc(r.Rows, func(x Row) bool { return x.Name == row }); i >= 0 {
 		if s, ok := r.Rows[i].Cases[name][figure]; ok {
 			return s

@@ -97,23 +97,42 @@ type Latency struct{ P50, P99, P999, Max float64 }
 
 // latency summarizes samples, and sorts them.
 func latency(samples []time.Duration) Latency {
-	if len(samples) == 0 {
+	slices.Sort(samples)
+	return Quantiles(samples)
+}
+
+// Quantiles summarizes sorted samples.
+func Quantiles(sorted []time.Duration) Latency {
+	if len(sorted) == 0 {
 		return Latency{}
 	}
-	slices.Sort(samples)
 	at := func(part float64) float64 {
-		i := int(math.Ceil(part*float64(len(samples)))) - 1 // nearest rank
-		return float64(samples[max(i, 0)]) / float64(time.Microsecond)
+		i := int(math.Ceil(part*float64(len(sorted)))) - 1 // nearest rank
+		return float64(sorted[max(i, 0)]) / float64(time.Microsecond)
 	}
 	return Latency{at(0.5), at(0.99), at(0.999), at(1)}
 }
 
-// latencies returns the Latency of each tag, and that of all tags together.
-func (cs *collectors) latencies() (tags []Latency, all Latency) {
+// sketchSize is the largest number of samples in a sketch.
+const sketchSize = 1000
+
+// sketch returns at most sketchSize of the samples, which are sorted: those in the middle of parts of equal length.
+func sketch(sorted []time.Duration) []time.Duration {
+	n := min(len(sorted), sketchSize)
+	some := make([]time.Duration, n)
+	for i := range some {
+		some[i] = sorted[(2*i+1)*len(sorted)/(2*n)]
+	}
+	return some
+}
+
+// latencies returns the Latency of each tag, and of all tags together the Latency and a sketch.
+func (cs *collectors) latencies() (tags []Latency, all Latency, some []time.Duration) {
 	var pooled []time.Duration
 	for i := range cs.tags {
 		pooled = append(pooled, cs.tags[i].samples...)
 		tags = append(tags, latency(cs.tags[i].samples))
 	}
-	return tags, latency(pooled)
+	all = latency(pooled)
+	return tags, all, sketch(pooled)
 }

@@ -79,12 +79,18 @@ func (m *meter) read() (float64, error) {
 	return float64(last[1]) - float64(m.count*m.each), nil
 }
 
-// allocated asks a ferry node how many bytes it has allocated so far.
-func allocated(admin string) (uint64, error) { return metric(admin, "go_memstats_alloc_bytes_total") }
+// allocated asks a ferry node how many bytes it has allocated so far. The heap profile has the count of runtime.ReadMemStats, which is
+// exact. The metric of the Go collector lags: the runtime counts small objects there when the span that they share is full.
+func allocated(admin string) (uint64, error) {
+	return number(admin, "/debug/pprof/heap?debug=1", "# TotalAlloc = ")
+}
 
 // metric reads a metric without labels of a ferry node.
-func metric(admin, name string) (uint64, error) {
-	req, err := http.NewRequest(http.MethodGet, "http://"+admin+"/metrics", nil)
+func metric(admin, name string) (uint64, error) { return number(admin, "/metrics", name+" ") }
+
+// number reads the number behind prefix, at the start of a line, from a page of a ferry node's admin server.
+func number(admin, page, prefix string) (uint64, error) {
+	req, err := http.NewRequest(http.MethodGet, "http://"+admin+page, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -94,11 +100,19 @@ func metric(admin, name string) (uint64, error) {
 		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if v, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
-			f, err := strconv.ParseFloat(v, 64)
-			return uint64(f), err
+	value := ""
+	lines := bufio.NewScanner(resp.Body)
+	for lines.Scan() { // to the end, so that the connection is used again
+		if v, ok := strings.CutPrefix(lines.Text(), prefix); ok {
+			value = v
 		}
 	}
-	return 0, fmt.Errorf("pubsub: %s has no %s", resp.Request.URL, name)
+	if err := lines.Err(); err != nil {
+		return 0, err
+	}
+	if value == "" {
+		return 0, fmt.Errorf("pubsub: %s has no line that begins with %q", resp.Request.URL, prefix)
+	}
+	f, err := strconv.ParseFloat(value, 64)
+	return uint64(f), err
 }

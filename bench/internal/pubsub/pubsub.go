@@ -174,7 +174,8 @@ func (c *Run) Closed(n int) (Closed, error) {
 type Open struct {
 	Tags     []Latency
 	All      Latency
-	Connects int // the number of connections of the end that connected more often
+	Sketch   []time.Duration // at most 1000 of the latencies of all tags, at equal distances and sorted: those of several Opens make one distribution
+	Connects int             // the number of connections of the end that connected more often
 }
 
 // Open sends n messages of each tag at a rate in messages a second, all tags together.
@@ -184,7 +185,7 @@ func (c *Run) Open(n int, rate float64) (Open, error) {
 	if err != nil {
 		return Open{}, c.explain(err)
 	}
-	o := Open{Tags: received.Tags, All: received.All}
+	o := Open{Tags: received.Tags, All: received.All, Sketch: received.Sketch}
 	for _, p := range []*child.Process{c.source, c.function} {
 		var r reply
 		if err := p.Ask(request{Do: "usage"}, &r, patience); err != nil {

@@ -1,7 +1,9 @@
 package pubsub
 
 import (
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,8 +84,8 @@ func TestCollectors(t *testing.T) {
 	if _, err := cs.wait(time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if tags, all := cs.latencies(); len(tags) != 2 || all.Max <= 0 {
-		t.Errorf("got %v, %v", tags, all)
+	if tags, all, some := cs.latencies(); len(tags) != 2 || all.Max <= 0 || len(some) != 6 {
+		t.Errorf("got %v, %v, %v", tags, all, some)
 	}
 	cs.expect(1, true)
 	send(5)
@@ -106,5 +108,24 @@ func TestLatency(t *testing.T) {
 	}
 	if got := latency(nil); got != (Latency{}) {
 		t.Errorf("of nothing: got %v", got)
+	}
+}
+
+// TestSketch: the quantiles of the sketches of two runs are those of all their samples.
+func TestSketch(t *testing.T) {
+	var runs [2][]time.Duration
+	for i := range 100_000 {
+		runs[i%2] = append(runs[i%2], time.Duration(i+1)*time.Microsecond)
+	}
+	both := slices.Concat(sketch(runs[0]), sketch(runs[1]))
+	if len(both) != 2*sketchSize {
+		t.Fatalf("got %d samples, want %d", len(both), 2*sketchSize)
+	}
+	slices.Sort(both)
+	if got := Quantiles(both); math.Abs(got.P50-50_000) > 100 || math.Abs(got.P99-99_000) > 100 {
+		t.Errorf("got %+v, want 50,000 and 99,000 us, within 0.1 %% of the largest", got)
+	}
+	if got := sketch([]time.Duration{1, 2, 3}); !slices.Equal(got, []time.Duration{1, 2, 3}) {
+		t.Errorf("of three: got %v", got)
 	}
 }

@@ -46,6 +46,7 @@ type reply struct {
 	Last     time.Time // of wait: when the last message arrived
 	Tags     []Latency
 	All      Latency
+	Sketch   []time.Duration
 	Alloc    uint64 // bytes so far
 	Connects int
 }
@@ -149,7 +150,7 @@ func beginFunction(s spec, e end) (func(request) (reply, error), error) {
 		case "wait":
 			r.Last, err = cs.wait(q.Timeout)
 			if err == nil {
-				r.Tags, r.All = cs.latencies()
+				r.Tags, r.All, r.Sketch = cs.latencies()
 			}
 		default:
 			r = usage()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"time"
 
 	"github.com/quic-go/quic-go"
 )
@@ -21,9 +22,10 @@ const (
 // alpn is the protocol both ends name in the TLS handshake.
 const alpn = "relay"
 
-// windows are the receive windows of ferry's transport/quic.
+// windows are the receive windows of ferry's transport/quic. A connection may be idle while other systems have their turns.
 func windows() *quic.Config {
 	return &quic.Config{
+		MaxIdleTimeout:                 10 * time.Minute,
 		InitialStreamReceiveWindow:     1 << 20,
 		MaxStreamReceiveWindow:         2 << 20,
 		InitialConnectionReceiveWindow: 4 << 20,
