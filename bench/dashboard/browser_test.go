@@ -193,6 +193,39 @@ func TestDashboard(t *testing.T) {
 	}
 }
 
+// TestRefusedAction stops a function, and the node refuses that: the page keeps the reason until the next click.
+func TestRefusedAction(t *testing.T) {
+	b := open(t)
+	cfg := quiet(t)
+	cfg.Functions = []config.Function{{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}}}
+	n := build(t, cfg)
+	run(t, n)
+	b.do(chromedp.Navigate(n.Admin()))
+	const button, reason = `button[aria-label="Stop sums"]`, `document.querySelector(".function .error")`
+	b.wait("the function runs", `document.querySelector('`+button+`')`)
+	b.text(`((get) => {
+		window.refuse = true;
+		window.fetch = async (...args) => {
+			if (window.refuse && args[0].endsWith("/stop")) return new Response("no token", { status: 401 });
+			const response = await get(...args);
+			if (args[0] === "/api/functions") window.shown++;
+			return response;
+		};
+		return "";
+	})(window.fetch)`)
+	b.do(chromedp.Click(button))
+	b.wait("the page says why it did not stop", `!`+reason+`.hidden && `+reason+`.textContent === "no token"`)
+	b.text(`(() => { window.shown = 0; return ""; })()`)
+	b.wait("the functions were shown again", `window.shown > 1`)
+	if got := b.text(reason + `.hidden ? "" : ` + reason + `.textContent`); got != "no token" {
+		t.Errorf("the page says %q, want why the function did not stop", got)
+	}
+	b.authorize(cfg.DataDir)
+	b.text(`(() => { window.refuse = false; return ""; })()`)
+	b.do(chromedp.Click(button))
+	b.wait("the function stops, and the reason goes", `document.querySelector('button[aria-label="Start sums"]') && `+reason+`.hidden`)
+}
+
 // themes checks that the page and a plot of it follow the system's theme, and that the button overrides it.
 func themes(b *browser, plot string) {
 	b.t.Helper()

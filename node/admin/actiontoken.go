@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// requireAction guards what changes the node, removes stored messages or returns all of them. A server with a token asks for it before every
-// request. A server without one, on loopback, asks here for the token of the data directory, which only the node's own user can
+// requireAction guards what changes the node, removes stored messages or returns all of them. A server with a token requires it for every
+// request. A server without one, on loopback, requires here the token of the data directory, which only the node's own user can
 // read: other users of the machine may look, and change nothing.
 func requireAction(cfg Config, next http.Handler) http.Handler {
 	switch {
@@ -15,7 +15,7 @@ func requireAction(cfg Config, next http.Handler) http.Handler {
 		return next
 	case cfg.LocalToken == "":
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			writeText(w, http.StatusForbidden, "the node has no token to ask for: "+cfg.NoActions+"; set admin.token_file")
+			writeText(w, http.StatusForbidden, "the node has no token for actions: "+cfg.NoActions+"; set admin.token_file")
 		})
 	}
 	want := sha256.Sum256([]byte(cfg.LocalToken))
@@ -23,7 +23,7 @@ func requireAction(cfg Config, next http.Handler) http.Handler {
 		got := sha256.Sum256([]byte(presented(r)))
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Basic realm="ferry data directory", charset="UTF-8"`)
-			writeText(w, http.StatusUnauthorized, "this needs the token in the node's data directory: Authorization: Bearer TOKEN, or as password")
+			writeText(w, http.StatusUnauthorized, "this needs the token in the node's data directory, the file token: as password with any user name, or as Authorization: Bearer TOKEN")
 			return
 		}
 		next.ServeHTTP(w, r)

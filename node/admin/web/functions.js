@@ -41,14 +41,16 @@ export class Functions {
       <dt class="version">Version</dt><dd class="version"></dd><dt class="instances">Instances</dt><dd class="instances"></dd></dl><div class="pipeline" hidden></div><p class="error" hidden></p>`;
     const find = (s) => root.querySelector(s), button = find('button');
     find('h3').textContent = name;
+    let refusal = ''; // why the last click had no effect; shown until the next one
     button.addEventListener('click', async () => {
       button.disabled = true;
+      refusal = '';
       try {
         const response = await fetch(`/api/functions/${encodeURIComponent(name)}/${button.dataset.verb}`, { method: 'POST' });
         if (!response.ok) throw new Error(await response.text());
         this.show(await response.json());
       } catch (err) {
-        find('.error').textContent = err.message;
+        refusal = find('.error').textContent = err.message;
         find('.error').hidden = false;
       }
       button.disabled = false;
@@ -56,6 +58,7 @@ export class Functions {
     this.root.append(root);
     const write = (f) => {
       const verb = f.running ? 'stop' : 'start', state = f.running ? 'running' : f.error ? 'failed' : 'stopped';
+      if (button.dataset.verb !== verb) refusal = '';
       root.dataset.state = state;
       find('.pill').className = `pill ${state}`;
       find('.pill').textContent = state;
@@ -68,8 +71,8 @@ export class Functions {
       for (const e of root.querySelectorAll('.where')) e.hidden = !f.where;
       this.writeCounts(root, f);
       pipelineSteps(find('.pipeline'), f.pipeline);
-      find('.error').textContent = f.error ?? '';
-      find('.error').hidden = !f.error;
+      find('.error').textContent = refusal || (f.error ?? '');
+      find('.error').hidden = !find('.error').textContent;
     };
     return { root, write, rate: find('.rate'), queue: find('.queue') };
   }
