@@ -76,7 +76,7 @@ func BenchmarkHandOver(b *testing.B) {
 	ctx, cancel := context.WithCancel(b.Context())
 	other := func(ctx context.Context) error {
 		for {
-			From(ctx).checkpointDue.Store(1)
+			From(ctx).setDue()
 			if err := Checkpoint(ctx); err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ func BenchmarkHandOver(b *testing.B) {
 	go func() { done <- run(ctx, p, other) }()
 	err = run(b.Context(), p, func(ctx context.Context) error {
 		for b.Loop() {
-			From(ctx).checkpointDue.Store(1)
+			From(ctx).setDue()
 			if err := Checkpoint(ctx); err != nil {
 				return err
 			}

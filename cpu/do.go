@@ -41,9 +41,10 @@ func Do[T any](ctx context.Context, p *Pool, f func(context.Context) (T, error))
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
-	j := &Job{Context: ctx, pool: p, pc: codeAddress(f)}
+	j := newJob(ctx)
+	j.pool, j.pc = p, codeAddress(f)
 	if ctx.Done() != nil {
-		j.checkpointDue.Store(1) // the first checkpoint starts to watch ctx, because many jobs end before one
+		j.setDue() // the first checkpoint starts to watch ctx, because many jobs end before one
 	}
 	if err := p.acquireFirst(j); err != nil {
 		return none, err

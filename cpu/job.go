@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -12,9 +13,10 @@ type Job struct {
 	context.Context // argument of Do
 
 	pool          *Pool
-	pc            uintptr       // address of the function's code, for the name in Stats
-	checkpointDue atomic.Uint32 // not 0: the next checkpoint calls pause
-	granted       chan error    // receives nil for a token, or ErrClosed if the job never starts
+	pc            uintptr    // address of the function's code, for the name in Stats
+	due           *int32     // &j.checkpointDue. Through the pointer Checkpoint is just short enough to be inlined
+	checkpointDue int32      // 0, or checkpointNow: the next checkpoint calls pause
+	granted       chan error // receives nil for a token, or ErrClosed if the job never starts
 
 	// Guarded by pool.mu.
 	state      state
@@ -28,8 +30,24 @@ type Job struct {
 	attained   time.Duration // running time before this turn
 
 	// Owned by the goroutine that runs the function.
-	stopContextWatch func() bool // from context.AfterFunc; nil before the first checkpoint
+	stopContextWatch func() bool   // from context.AfterFunc; nil before the first checkpoint
+	skip             int32         // checkpoints until the next call of skipCheckpoints
+	skipped          int32         // value of skip after the last call
+	lastPreempt      time.Duration // when letKernelPreempt was last called
 }
+
+// checkpointNow is a value of Job.checkpointDue that no Job.skip reaches.
+const checkpointNow = math.MaxInt32
+
+// newJob returns a Job that is not in a pool yet.
+func newJob(ctx context.Context) *Job {
+	j := &Job{Context: ctx}
+	j.due = &j.checkpointDue
+	return j
+}
+
+// setDue makes the next checkpoint call pause.
+func (j *Job) setDue() { atomic.StoreInt32(j.due, checkpointNow) }
 
 // state is the phase of a job. Only a running job counts against the pool's tokens.
 //
@@ -90,27 +108,28 @@ func From(ctx context.Context) *Job {
 	if j := jobOf(ctx); j != nil {
 		return j
 	}
-	j := &Job{Context: ctx}
-	j.checkpointDue.Store(1)
+	j := newJob(ctx)
+	j.setDue()
 	return j
 }
 
 // Checkpoint is like the function Checkpoint, for the context passed to Do.
 func (j *Job) Checkpoint() error {
-	if j.checkpointDue.Load() == 0 {
+	if j.skip--; j.skip >= atomic.LoadInt32(j.due) {
 		return nil
 	}
 	return j.pause()
 }
 
 // Checkpoint yields to other jobs if that is due. Once ctx has ended, it returns the error of ctx, and the function should
-// return. Usually it costs one atomic load. The goroutine that runs the function calls it, about every 100 us; calling it more
-// often is harmless. Outside a pool it only returns the error of ctx.
-func Checkpoint(ctx context.Context) error {
+// return. Usually it costs a decrement and an atomic load. The goroutine that runs the function calls it, about every 100 us; calling it more
+// often is harmless. Calls for one job must not overlap. In a process that TuneProcess has given short slices, it also lets the kernel preempt
+// the job each 200 us. Outside a pool it only returns the error of ctx.
+func Checkpoint(ctx context.Context) (err error) {
 	switch j := ctx.(type) { //nolint:gocritic // the compiler inlines a switch here, but not an if
 	case *Job:
-		if j.checkpointDue.Load() == 0 {
-			return nil
+		if j.skip--; j.skip >= atomic.LoadInt32(j.due) {
+			return
 		}
 	}
 	return checkpoint(ctx)
@@ -128,18 +147,23 @@ func checkpoint(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// pause is called when checkpointDue is set: the job was asked to yield, its context has ended, or this is its first
-// checkpoint.
+// pause is called when skip is below 0, or checkpointDue is set: the job was asked to yield, its context has ended, or this is its
+// first checkpoint.
 func (j *Job) pause() error {
 	if j.pool == nil {
 		return j.Err()
 	}
+	if j.skip < 0 {
+		if j.skipCheckpoints(); atomic.LoadInt32(j.due) == 0 {
+			return nil
+		}
+	}
 	if err := j.Err(); err != nil {
 		return err // checkpointDue stays set, so that every later checkpoint returns err too
 	}
-	j.checkpointDue.Store(0)
+	atomic.StoreInt32(j.due, 0)
 	if j.stopContextWatch == nil && j.Done() != nil {
-		j.stopContextWatch = context.AfterFunc(j.Context, func() { j.checkpointDue.Store(1) })
+		j.stopContextWatch = context.AfterFunc(j.Context, func() { j.setDue() })
 	}
 	return j.pool.yield(j)
 }

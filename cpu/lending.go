@@ -34,7 +34,7 @@ func (p *Pool) supervise(now time.Duration) {
 		for _, j := range p.running {
 			if j.yieldAsked == 0 && p.shouldYield(j, best, now) {
 				j.yieldAsked = now
-				j.checkpointDue.Store(1)
+				j.setDue()
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (p *Pool) lend(j *Job, now time.Duration) {
 	p.runningLent = append(p.runningLent, j)
 	if j.yieldAsked == 0 {
 		j.yieldAsked = now
-		j.checkpointDue.Store(1)
+		j.setDue()
 	}
 }
 

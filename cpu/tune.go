@@ -46,6 +46,7 @@ func TuneProcess(t Tuning) Tuned {
 	if !t.KeepKernelSlices {
 		done.Err = setSlices(kernelSlice)
 		done.KernelSlices = done.Err == nil
+		shortSlices.Store(done.KernelSlices)
 	}
 	return done
 }
@@ -53,7 +54,10 @@ func TuneProcess(t Tuning) Tuned {
 // ResetKernelSlices gives all threads the kernel's default time slices. A process inherits slices from the process that has started it: a
 // program that TuneProcess has tuned, and that starts itself again, calls it if the new process shall not be tuned. It returns an error where
 // TuneProcess would.
-func ResetKernelSlices() error { return setSlices(0) }
+func ResetKernelSlices() error {
+	shortSlices.Store(false)
+	return setSlices(0)
+}
 
 // processors returns the GOMAXPROCS for a number of tokens.
 func processors(tokens int) int { return max(tokens+2, 2*tokens, 2*Cores()) }
