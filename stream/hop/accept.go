@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
@@ -70,7 +71,7 @@ func (l *Listener) handshake(conn transport.Conn) *session {
 		}
 		_ = conn.SetDeadline(time.Time{})
 		s = newSession(l, cfg, hello, identity)
-		s.addr, s.since = conn.RemoteAddr().String(), time.Now()
+		s.addr, s.since = conn.RemoteAddr().String(), clock.Now()
 		err = b.addSession(s, c, conn.RemoteAddr())
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
 
@@ -26,14 +27,14 @@ type ConnectionStats struct {
 
 // Connections returns all clients, sorted by ID.
 func (b *Broker) Connections() []ConnectionStats {
-	sessions := b.allSessions()
+	sessions, now := b.allSessions(), time.Now()
 	all := make([]ConnectionStats, 0, len(sessions))
 	for _, s := range sessions {
 		s.mu.Lock()
 		subscriptions, publishes := len(s.subs)+len(s.stored), len(s.published)
 		s.mu.Unlock()
 		all = append(all, ConnectionStats{
-			ID: s.id, Listener: s.listener.inner.Addr(), Addr: s.addr, Client: s.name, Identity: s.identity.Load().Name, Since: s.since,
+			ID: s.id, Listener: s.listener.inner.Addr(), Addr: s.addr, Client: s.name, Identity: s.identity.Load().Name, Since: now.Add(time.Duration(s.since - clock.At(now))),
 			Subscriptions: subscriptions, Publishes: publishes,
 		})
 	}

@@ -18,13 +18,17 @@ import (
 // overlap. None of them may be called in a method of its LocalHandler, except in Flush, Drain and Closed.
 type Local struct {
 	session *session
-	handler LocalHandler
 	out     localOutlet
 	stream  subscriberStream
 	phase   atomic.Int32 // a localPhase
 	lastSub atomic.Uint32
 
-	ctx    context.Context // nil until it is used; guarded by the lock of out
+	life *localLife // nil until it is used; guarded by the lock of out
+}
+
+// localLife is a context that ends with the client.
+type localLife struct {
+	ctx    context.Context
 	cancel context.CancelFunc
 }
 
@@ -109,10 +113,10 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 		b.countRefusal(native.CodeUnauthenticated)
 		return nil, unauthenticated
 	}
-	local := &Local{handler: c.Handler}
+	local := &Local{}
 	local.out.handler = c.Handler
 	local.stream.outlet, local.stream.local = &local.out, &local.out
-	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log, addr: c.Addr, since: time.Now()}
+	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log, addr: c.Addr, since: clock.Now()}
 	if s.name == "" {
 		s.name = identity.Name
 	}
@@ -219,8 +223,8 @@ func (c *Local) end() bool {
 	c.session.broker.removeSession(c.session)
 	c.out.mu.Lock()
 	c.out.closed = true
-	if c.cancel != nil {
-		c.cancel()
+	if c.life != nil {
+		c.life.cancel()
 	}
 	if c.out.roomChanged != nil {
 		close(c.out.roomChanged)
@@ -241,7 +245,7 @@ func (c *Local) close(why error) {
 	if why == nil {
 		why = &native.Error{Code: native.CodeDraining, Reason: "the node is stopping"}
 	}
-	c.handler.Closed(why)
+	c.out.handler.Closed(why)
 }
 
 func (c *Local) abort() {}
@@ -249,18 +253,19 @@ func (c *Local) abort() {}
 func (c *Local) context() context.Context {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
-	if c.ctx == nil {
-		c.ctx, c.cancel = context.WithCancel(context.Background())
+	if c.life == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		c.life = &localLife{ctx, cancel}
 		if c.out.closed {
-			c.cancel()
+			cancel()
 		}
 	}
-	return c.ctx
+	return c.life.ctx
 }
 
 func (c *Local) drain(reason string) {
 	if c.phase.CompareAndSwap(localOpen, localDraining) {
-		c.handler.Drain(reason)
+		c.out.handler.Drain(reason)
 	}
 }
 
@@ -271,7 +276,7 @@ func (c *Local) granted(p *publisher, _ []native.ResultFrame) { c.credit(p, 0) }
 
 func (c *Local) credit(p *publisher, _ int) {
 	if t := p.local.Load(); t != nil && t.starved.CompareAndSwap(true, false) {
-		c.handler.Ready(t)
+		c.out.handler.Ready(t)
 	}
 }
 
@@ -280,10 +285,10 @@ func (c *Local) notice(native.NoticeFrame) {}
 
 func (c *Local) opened(sub *storedSub, _ native.ResultFrame, why error) {
 	if why != nil {
-		c.handler.Ended(sub.local, why)
+		c.out.handler.Ended(sub.local, why)
 		return
 	}
-	c.handler.Opened(sub.local)
+	c.out.handler.Opened(sub.local)
 }
 
-func (c *Local) ended(l *LocalSub, _ native.ResultFrame, why error) { c.handler.Ended(l, why) }
+func (c *Local) ended(l *LocalSub, _ native.ResultFrame, why error) { c.out.handler.Ended(l, why) }

@@ -67,6 +67,14 @@ func (n *notices) sendRound(s *session, now int64) {
 	n.waiting, n.sentAt = n.waiting[:0], now
 }
 
+// noticeWait is notices.take. A client in the process gets no NOTICEs, so there is nothing to wait for.
+func (s *session) noticeWait(now int64) time.Duration {
+	if s.connectedState == nil {
+		return 0
+	}
+	return s.notices.take(now)
+}
+
 // take returns 0 if a NOTICE of a stored tag may be sent now, and otherwise how long it has to wait.
 func (n *notices) take(now int64) (wait time.Duration) {
 	n.mu.Lock()

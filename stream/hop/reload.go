@@ -71,7 +71,9 @@ func (s *session) applyGrants() {
 	s.mu.Unlock()
 	s.broker.mu.Unlock()
 	s.broker.removeSubscriptions(ended)
-	s.broker.calls.revoke(&s.calls, identity)
+	if s.connectedState != nil {
+		s.broker.calls.revoke(&s.calls, identity)
+	}
 	for _, sub := range ended {
 		s.client.ended(sub.local, native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
 	}

@@ -21,24 +21,31 @@ type session struct {
 	listener *Listener
 	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
 	id       ferry.SourceID
+	ended    bool // endSession was called; guarded by the broker's lock
 	name     string
-	addr     string // of the client, for people
-	since    time.Time
+	addr     string                   // of the client, for people
+	since    int64                    // as clock.Now
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
 	client   client
 	peer     *peer.Conn        // nil for a client in the process
 	control  *subscriberStream // the only stream of a client in the process
 	log      *slog.Logger
-	calls    callEnd
-	notices  notices
-	ended    bool // endSession was called; guarded by the broker's lock
+	*connectedState
 
 	mu        sync.Mutex
-	data      []*subscriberStream      // indexed by data stream; nil until used
 	published map[uint32]*publisher    // indexed by tag number
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
 	stored    map[uint32]*storedSub    // indexed by id: those that read streams
-	node      string                   // id of the client, if it is a node that forwards messages
+}
+
+// connectedState is what a session has for its connection; nil for a client in the process, of which there may be very many.
+type connectedState struct {
+	calls   callEnd
+	notices notices
+
+	// Guarded by the session's lock.
+	data []*subscriberStream // indexed by data stream; nil until used
+	node string              // id of the client, if it is a node that forwards messages
 }
 
 func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Identity) *session {
@@ -47,7 +54,7 @@ func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Ide
 		name = identity.Name
 	}
 	s := &session{
-		broker: l.broker, listener: l, cfg: cfg, name: name, control: &subscriberStream{}, log: cfg.Log,
+		broker: l.broker, listener: l, cfg: cfg, name: name, control: &subscriberStream{}, log: cfg.Log, connectedState: &connectedState{},
 		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
 	}
 	s.identity.Store(identity)
@@ -85,7 +92,7 @@ func (s *session) publisher(tag uint32) *publisher {
 // streamFor returns the stream that carries a tag to the client. It opens the stream if necessary. The caller holds
 // s.mu.
 func (s *session) streamFor(tag uint32) *subscriberStream {
-	if len(s.data) == 0 {
+	if s.connectedState == nil || len(s.data) == 0 {
 		return s.control
 	}
 	i := int(tag % uint32(len(s.data)))
@@ -285,7 +292,7 @@ func (s *session) check(now time.Time) {
 
 // serves reports whether the session has a subscription or offers a service, so that other clients need it.
 func (s *session) serves() bool {
-	if s.broker.calls.serves(&s.calls) {
+	if s.connectedState != nil && s.broker.calls.serves(&s.calls) {
 		return true
 	}
 	s.mu.Lock()
@@ -303,7 +310,7 @@ func (s *session) publishes() bool {
 // busy reports whether messages for the client are unwritten, calls of it are in progress, or the client is draining and may still
 // publish, call or ack messages.
 func (s *session) busy() bool {
-	calls := s.broker.calls.busy(&s.calls)
+	calls := s.connectedState != nil && s.broker.calls.busy(&s.calls)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	draining := s.client.draining()

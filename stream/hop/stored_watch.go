@@ -56,7 +56,7 @@ func (st *storedStream) explain(b *Broker) {
 	b.cfg.Load().Log.Warn("messages wait to be stored", "stream", st.name(), "bytes", st.pending.Load(), "err", err)
 	for _, s := range b.allSessions() {
 		for _, p := range s.publishersOf(st) {
-			if s.notices.take(clock.Now()) > 0 {
+			if s.noticeWait(clock.Now()) > 0 {
 				break // it is told of many tags: the others wait for the same reason
 			}
 			s.notice(native.NoticeFrame{Tag: p.tag.id, Code: native.CodeLimit, Reason: reason})

@@ -158,7 +158,7 @@ func (p *publisher) mayNotice() bool {
 	if u.pausing {
 		return false
 	}
-	wait := p.session.notices.take(clock.Now())
+	wait := p.session.noticeWait(clock.Now())
 	if wait == 0 {
 		return true
 	}

@@ -10,6 +10,7 @@ func (c *conn) acknowledge(a *wire.AckPacket) error {
 	s := c.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.needExchange()
 	if a.Kind == wire.Pubrel {
 		code := wire.Success
 		if _, ok := s.received[a.ID]; !ok {

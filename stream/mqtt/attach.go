@@ -13,20 +13,21 @@ import (
 func (c *conn) begin(s *session, present bool) {
 	h := c.hello
 	c.session, c.hello = s, nil
-	s.expiry = h.expiry
 	if s.local == nil {
 		s.local = c.local
 	}
 	c.conn.Write(c.connack(h, present))
 	s.mu.Lock()
-	s.conn, s.peer, s.woken, s.credit, s.failure, s.lifetime = c, h.peer, false, false, nil, s.expiry
-	s.repeating = true
+	s.conn, s.peer, s.woken, s.credit, s.lifetime = c, h.peer, false, false, h.expiry
+	if s.exchange != nil {
+		s.failure, s.repeating = nil, true
+	}
 	s.mu.Unlock()
 	c.ls.server.counters.connected.Add(1)
 	c.attached = c.ls.loop.Now()
 	c.watch()
-	if c.silence > 0 {
-		c.conn.SetTimer(silenceTimer, c.silence)
+	if c.keepAlive > 0 {
+		c.conn.SetTimer(silenceTimer, c.silence())
 	}
 	c.local.session.Store(s)
 	if e := c.local.ending.Load(); e != nil { // it could not be told before
@@ -40,7 +41,6 @@ func (c *conn) begin(s *session, present bool) {
 
 // setExpiry changes how long the session outlives its connection.
 func (s *session) setExpiry(d time.Duration) {
-	s.expiry = d
 	s.mu.Lock()
 	s.lifetime = d
 	s.mu.Unlock()
@@ -62,7 +62,7 @@ func (c *conn) subscribeAgain() {
 	s.mu.Unlock()
 	for _, x := range missing {
 		if err := c.subscribeHop(x); err != nil {
-			c.ls.server.cfg.Log.Info("mqtt: a subscription of a session is refused now", "client", s.clientID, "identity", s.identity, "filter", x.filter, "err", err)
+			c.ls.server.cfg.Log.Info("mqtt: a subscription of a session is refused now", "client", s.clientID(), "identity", s.identity(), "filter", x.filter, "err", err)
 			s.mu.Lock()
 			s.removeSub(x)
 			s.mu.Unlock()
@@ -107,34 +107,41 @@ func (c *conn) leave() {
 		s.out.Release()
 		s.out = nil
 	}
-	s.pending.orphan()
-	settled := s.settled
-	s.settled, s.retained, s.peer = nil, nil, peerLimits{}
-	for i := range s.flights.span {
-		s.flights.at(i).sent = false
+	var settled []delivered
+	if s.exchange != nil {
+		settled = s.disconnect(s.persists())
 	}
-	if !s.persists() {
-		s.flights.drop(func(*flight) bool { return true })
-	}
-	dropped := s.dropped
-	s.dropped = 0
+	s.peer = peerLimits{}
 	s.mu.Unlock()
-	v.counters.dropped.Add(dropped)
 	ack(settled)
 	w := c.will
 	c.will = nil
 	if c.local.drained() {
 		w = nil // the node stops: the client has not left
 	}
-	if w != nil && (w.delay == 0 || s.expiry == 0) {
+	if w != nil && (w.delay == 0 || s.lifetime == 0) {
 		c.publishWill(w)
 		w = nil
 	}
 	if w != nil {
-		w.due = time.Now().Add(min(w.delay, s.expiry))
+		w.due = time.Now().Add(min(w.delay, s.lifetime))
 	}
 	c.suspend(w != nil)
 	v.detach(c, w)
+}
+
+// disconnect forgets what belongs to the connection that has left. It returns what the durables have to know. The caller holds the lock.
+func (x *exchange) disconnect(lasts bool) (settled []delivered) {
+	x.pending.orphan()
+	settled = x.settled
+	x.settled, x.retained, x.aliases = nil, nil, nil
+	for i := range x.flights.span {
+		x.flights.at(i).sent = false
+	}
+	if !lasts {
+		x.flights.drop(func(*flight) bool { return true })
+	}
+	return settled
 }
 
 // disown closes the client of a connection without a session.
@@ -152,7 +159,7 @@ func (c *conn) suspend(willed bool) {
 	s := c.session
 	needed := willed
 	for _, x := range s.subs {
-		if s.expiry == 0 {
+		if s.lifetime == 0 {
 			break // all end with the client of the broker
 		}
 		switch {
@@ -164,8 +171,10 @@ func (c *conn) suspend(willed bool) {
 			x.hop = nil
 		}
 	}
-	for _, t := range c.topics {
-		t.grant.Close()
+	if c.topics != nil {
+		for _, t := range c.topics.grants {
+			t.grant.Close()
+		}
 	}
 	if c.local != s.local {
 		c.local.Close()
@@ -174,7 +183,7 @@ func (c *conn) suspend(willed bool) {
 	v.mu.Lock()
 	c.local.conn = nil
 	k := s.local
-	close := !needed || s.expiry == 0 || k == nil || k.ending.Load() != nil
+	close := !needed || s.lifetime == 0 || k == nil || k.ending.Load() != nil
 	if close {
 		s.local = nil
 	}
@@ -237,10 +246,12 @@ func (c *conn) progress() {
 		c.resumeReading()
 	}
 	s.mu.Lock()
-	if now-c.attached > resendTime {
-		s.dropLost()
+	if s.exchange != nil {
+		if now-c.attached > resendTime {
+			s.dropLost()
+		}
+		needed = needed || s.flights.sent() < s.flights.live
 	}
-	needed = needed || s.flights.sent() < s.flights.live
 	s.mu.Unlock()
 	c.resume()
 	if c.watched = needed; needed {

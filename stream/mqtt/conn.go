@@ -22,26 +22,24 @@ type conn struct {
 	conn    *loop.Conn
 	local   *local   // that publishes
 	session *session // nil while attaching
-	version wire.Version
-	number  uint64 // connections have the order in which their CONNECT came
-	left    bool
+	number  uint64   // connections have the order in which their CONNECT came
+	hello   *hello   // nil unless attaching
 
-	silence time.Duration // longest time between two packets of the client; 0 means any
-	topics  []*topicGrant // grants to publish, the last used one first
-	aliases []string      // topics by topic alias - 1
-	blocked *topicGrant   // has no credit for the next message; nil if there is none
-	request *request      // SUBSCRIBE whose subscriptions begin; nil if there is none
-	will    *will         // is published if the client leaves without DISCONNECT
-	refused bool          // a message was refused
-
-	pendingFull bool // as many messages wait to be stored as may
-	watched     bool // progress will be called
+	topics  *topics     // nil until the client publishes
+	blocked *topicGrant // has no credit for the next message; nil if there is none
+	request *request    // SUBSCRIBE whose subscriptions begin; nil if there is none
+	will    *will       // is published if the client leaves without DISCONNECT
 
 	unsent     int           // result of Conn.Unsent when it last changed
 	progressed time.Duration // when that was, as Loop.Now
 	attached   time.Duration // when CONNACK was sent, as Loop.Now
 
-	hello *hello // nil unless attaching
+	keepAlive   uint16 // seconds; 0 means that the client may send nothing for any time
+	version     wire.Version
+	left        bool
+	refused     bool // a message was refused
+	pendingFull bool // as many messages wait to be stored as may
+	watched     bool // progress will be called
 }
 
 // hello is what CONNECT says about the session.
@@ -76,8 +74,8 @@ func (c *conn) Data(lc *loop.Conn, p []byte) (n int) {
 		lc.PauseReading()
 		return 0
 	}
-	if c.silence > 0 {
-		lc.SetTimer(silenceTimer, c.silence)
+	if c.keepAlive > 0 {
+		lc.SetTimer(silenceTimer, c.silence())
 	}
 	limits := wire.Limits{Version: c.version, MaxPacket: c.ls.listener.cfg.MaxPacket}
 	batch := &c.ls.run
@@ -187,7 +185,7 @@ func (c *conn) handle(p wire.Packet) error {
 // disconnected handles DISCONNECT.
 func (c *conn) disconnected(v *wire.DisconnectPacket) error {
 	if seconds, ok := v.Properties.Uint(wire.SessionExpiryInterval); ok {
-		if c.session.expiry == 0 && seconds > 0 { // MQTT 5.0, section 3.14.2.2.2
+		if c.session.lifetime == 0 && seconds > 0 { // MQTT 5.0, section 3.14.2.2.2
 			return &wire.Error{Code: wire.ProtocolError, Kind: wire.Disconnect, Close: true, Reason: "the session of this connection ends with it"}
 		}
 		c.session.setExpiry(c.ls.server.expiry(seconds))
@@ -205,7 +203,7 @@ func (c *conn) fail(err error) {
 	if c.left {
 		return
 	}
-	c.ls.server.cfg.Log.Debug("mqtt: connection ended", "client", c.session.clientID, "identity", c.session.identity, "err", err)
+	c.ls.server.cfg.Log.Debug("mqtt: connection ended", "client", c.session.clientID(), "identity", c.session.identity(), "err", err)
 	var e *wire.Error
 	if !errors.As(err, &e) {
 		e = &wire.Error{Code: disconnectCode(err), Reason: reasonOf(err)}
@@ -264,15 +262,21 @@ func (c *conn) attend() {
 		s.mu.Unlock()
 		return
 	}
-	failure, credit := s.failure, s.credit
+	credit := s.credit
 	s.credit = false
 	full := c.conn.Full()
-	c.pendingFull = len(s.pending.list) >= s.server.cfg.MaxInFlight
-	if !full {
-		if s.repeating {
-			s.resend()
+	var failure error
+	var settled []delivered
+	if s.exchange != nil {
+		c.pendingFull = len(s.pending.list) >= s.server.cfg.MaxInFlight
+		if !full {
+			if s.repeating {
+				s.resend()
+			}
+			s.sendRetained()
 		}
-		s.sendRetained()
+		failure, settled = s.failure, s.settled
+		s.settled = nil
 	}
 	out := s.out
 	if full {
@@ -280,8 +284,6 @@ func (c *conn) attend() {
 	} else {
 		s.out = nil
 	}
-	settled := s.settled
-	s.settled = nil
 	s.mu.Unlock()
 	if out != nil {
 		c.conn.WriteShared(out, out.B)
@@ -361,7 +363,7 @@ func (c *conn) Timer(lc *loop.Conn, which int) {
 		return
 	}
 	if c.session == nil || c.waits() { // its packets wait unread
-		lc.SetTimer(silenceTimer, c.silence)
+		lc.SetTimer(silenceTimer, c.silence())
 		return
 	}
 	c.fail(&wire.Error{Code: wire.KeepAliveTimeout, Close: true, Reason: "nothing has arrived for one and a half times the keep alive"})

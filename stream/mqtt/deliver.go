@@ -34,7 +34,7 @@ func (s *session) take(x *sub, m *hop.Message) bool {
 	e := message.EntryOf(m.Extension)
 	qos := x.qosOf(&e)
 	switch {
-	case s.conn == nil && qos > 0, s.conn != nil && !x.ready, len(s.retained) > 0, s.repeating:
+	case s.conn == nil && qos > 0, s.conn != nil && !x.ready, s.exchange != nil && len(s.retained) > 0, s.repeating:
 		return false
 	}
 	if f, id := s.flightOf(x, m); f != nil {
@@ -49,7 +49,7 @@ func (s *session) take(x *sub, m *hop.Message) bool {
 	properties, expired := remaining(e.Properties, expires)
 	if expired {
 		s.done(x, m.Sequence)
-		s.dropped++
+		s.server.counters.dropped.Add(1)
 		return true
 	}
 	p := wire.PublishPacket{QoS: qos, Retain: x.retainAsPublished && e.Retain, Properties: properties, Payload: m.Payload}
@@ -113,13 +113,14 @@ func appendProperty(ps wire.Properties, p wire.Property) wire.Properties {
 // done notes that a message needs no more of the client. sequence is 0 unless a durable has delivered it.
 func (s *session) done(x *sub, sequence uint64) {
 	if sequence > 0 {
+		s.needExchange()
 		s.settled = append(s.settled, delivered{sub: x, sequence: sequence})
 	}
 }
 
 // flightOf returns the flight of a message that a durable delivers again, and its packet identifier, or nil.
 func (s *session) flightOf(x *sub, m *hop.Message) (*flight, uint16) {
-	if m.Sequence == 0 || s.flights.live == 0 || s.conn == nil {
+	if m.Sequence == 0 || s.exchange == nil || s.flights.live == 0 || s.conn == nil {
 		return nil, 0
 	}
 	return s.flights.ofRecord(x, m.Sequence)
@@ -164,12 +165,13 @@ func (s *session) send(x *sub, tag string, p *wire.PublishPacket, sequence uint6
 		s.done(x, sequence)
 		return true
 	}
+	s.needExchange()
 	if s.flights.full(s.window()) || s.flights.bytes >= s.server.cfg.Queue {
 		return false
 	}
 	if s.tooLarge(x, tag, p) {
 		s.done(x, sequence)
-		s.dropped++
+		s.server.counters.dropped.Add(1)
 		return true
 	}
 	f, id := s.flights.add()
@@ -198,7 +200,13 @@ func (s *session) window() int { return min(int(s.peer.receiveMax), s.server.cfg
 
 // canTake reports whether the broker may deliver again. The caller holds the lock.
 func (s *session) canTake() bool {
-	if s.repeating || len(s.retained) > 0 || s.out != nil && len(s.out.B) >= outgoingBytes {
+	if s.repeating || s.out != nil && len(s.out.B) >= outgoingBytes {
+		return false
+	}
+	if s.exchange == nil {
+		return true
+	}
+	if len(s.retained) > 0 {
 		return false
 	}
 	sent := s.flights.sent()
@@ -211,7 +219,7 @@ const flightOverhead = 64
 // append appends a PUBLISH. It returns false if the packet is larger than the client accepts.
 func (s *session) append(x *sub, tag string, p *wire.PublishPacket) bool {
 	if s.tooLarge(x, tag, p) {
-		s.dropped++
+		s.server.counters.dropped.Add(1)
 		return false
 	}
 	var buf [128]byte
@@ -236,7 +244,7 @@ func (s *session) address(x *sub, tag string, p *wire.PublishPacket) {
 		ps = wire.AppendUint(ps, wire.SubscriptionIdentifier, x.id)
 	}
 	if s.peer.aliasMax > 0 {
-		alias, known := s.peer.alias(tag)
+		alias, known := s.alias(tag)
 		if alias > 0 {
 			ps = wire.AppendUint(ps, wire.TopicAlias, uint32(alias))
 		}
@@ -251,15 +259,16 @@ func (s *session) address(x *sub, tag string, p *wire.PublishPacket) {
 const maxAliases = 16
 
 // alias returns the topic alias of a tag, or 0. known says whether the client knows it.
-func (l *peerLimits) alias(tag string) (alias int, known bool) {
-	for i, t := range l.aliases {
+func (s *session) alias(tag string) (alias int, known bool) {
+	s.needExchange()
+	for i, t := range s.aliases {
 		if t == tag {
 			return i + 1, true
 		}
 	}
-	if len(l.aliases) < min(int(l.aliasMax), maxAliases) {
-		l.aliases = append(l.aliases, tag)
-		return len(l.aliases), false
+	if len(s.aliases) < min(int(s.peer.aliasMax), maxAliases) {
+		s.aliases = append(s.aliases, tag)
+		return len(s.aliases), false
 	}
 	return 0, false
 }

@@ -54,8 +54,8 @@ func testExpiry(t *testing.T, sequence uint64) {
 		}
 		s.checkExpiry(t, &again, step.left)
 	}
-	if !s.take(x, late) || s.out != nil || s.dropped != 1 {
-		t.Errorf("a message that has expired is sent, or not counted: %d dropped", s.dropped)
+	if !s.take(x, late) || s.out != nil || s.server.counters.dropped.Load() != 1 {
+		t.Errorf("a message that has expired is sent, or not counted: %d dropped", s.server.counters.dropped.Load())
 	}
 	s.flights.settle(s.flights.at(0))
 }
@@ -98,7 +98,7 @@ func TestRetainedExpiry(t *testing.T) {
 		store.set(newRetained("i", "a", &message.Entry{Known: true, Properties: ps}, []byte("x")), 100)
 		time.Sleep(4 * time.Second)
 		x := &sub{tags: "a"}
-		s := &session{server: &Server{}, conn: &conn{}, subs: []*sub{x}, peer: peerLimits{version: wire.V5}}
+		s := &session{server: &Server{}, conn: &conn{}, subs: []*sub{x}, peer: peerLimits{version: wire.V5}, exchange: &exchange{}}
 		for _, m := range store.matching(nil, "#") {
 			s.retained = append(s.retained, retainedSend{x, m}, retainedSend{x, m})
 		}

@@ -113,7 +113,7 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 	if assigned {
 		clientID = "auto-" + rand.Text()
 	}
-	c := &conn{ls: h.ls, conn: lc, version: v.Version, silence: silence(v.KeepAlive)}
+	c := &conn{ls: h.ls, conn: lc, version: v.Version, keepAlive: v.KeepAlive}
 	k := &local{server: h.ls.server, conn: c}
 	client, err := h.ls.listener.clients.Connect(hop.LocalConfig{
 		Name: clientID, Addr: remote(lc), Token: v.Password, TLS: tlsState(lc), Anonymous: *h.ls.listener.open.Load(), Handler: k,
@@ -163,7 +163,7 @@ func (c *conn) checkIdentity(v *wire.ConnectPacket, identity *hop.Identity) erro
 }
 
 // silence returns how long the client may send nothing; 0 means for ever. MQTT 5.0, section 3.1.2.10.
-func silence(keepAlive uint16) time.Duration { return time.Duration(keepAlive) * time.Second * 3 / 2 }
+func (c *conn) silence() time.Duration { return time.Duration(c.keepAlive) * time.Second * 3 / 2 }
 
 // peerOf returns the limits of the client as receiver.
 func peerOf(v *wire.ConnectPacket) peerLimits {

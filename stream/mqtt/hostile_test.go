@@ -148,7 +148,7 @@ func TestKeepAlive(t *testing.T) {
 
 // TestSlowReader: a client that reads nothing costs a bounded amount of memory, delays nothing else, and is disconnected.
 func TestSlowReader(t *testing.T) {
-	r := newRig(t, setup{broker: hop.Config{Queue: 64 << 10}, listener: mqtt.ListenerConfig{WriteTimeout: 200 * time.Millisecond}})
+	r := newRig(t, setup{broker: hop.Config{Queue: 64 << 10}, listener: mqtt.ListenerConfig{WriteTimeout: time.Second}})
 	slow := r.connect(wire.V5, "slow")
 	if err := slow.conn.(*net.TCPConn).SetReadBuffer(256 << 10); err != nil { // otherwise it may take all: tcp_rmem differs between machines
 		t.Fatal(err)
@@ -158,15 +158,21 @@ func TestSlowReader(t *testing.T) {
 	good.sub("last", 1)
 	pub := r.connect(wire.V5, "pub")
 	payload := bytes.Repeat([]byte{'x'}, 16<<10)
-	for range 1200 { // 19 MB: more than sockets hold
-		pub.send(wire.PublishPacket{Topic: []byte("a"), Payload: payload})
+	// How much sockets hold differs between machines, and how much of a round reaches them, too.
+	for late := time.Now().Add(patience); r.server.Stats().Connected == 3; {
+		for range 100 {
+			pub.send(wire.PublishPacket{Topic: []byte("a"), Payload: payload})
+		}
+		pub.publish("last", "1")
+		good.sendAck(wire.Puback, good.want("last", "1", 1).ID)
+		if time.Now().After(late) {
+			t.Fatalf("the slow client is connected after %v", patience)
+		}
 	}
-	pub.publish("last", "1")
-	good.want("last", "1", 1)
 	if r.broker.Snapshot().Dropped["queue_full"] == 0 {
 		t.Errorf("nothing was dropped: %v", r.broker.Snapshot().Dropped)
 	}
-	await(t, "the slow client is disconnected", func() bool { return r.server.Stats().Connected == 2 })
+	pub.quiet()
 }
 
 // TestReceiveMaximum: no more messages are on their way than the client says.
@@ -346,7 +352,7 @@ func TestIdle(t *testing.T) {
 
 	each := (memory() - before) / n
 	t.Logf("%d idle clients: %d bytes each, with the client's side", n, each)
-	if limit := 4 << 10; each > limit && !raceEnabled {
+	if limit := 5 << 9; each > limit && !raceEnabled {
 		t.Errorf("an idle client costs %d bytes with the client's side, want at most %d", each, limit)
 	}
 }

@@ -33,7 +33,7 @@ func (k *local) Flush() {
 		return
 	}
 	s.mu.Lock()
-	delivered := s.out != nil || len(s.settled) > 0 // otherwise Resume would be called for nothing
+	delivered := s.out != nil || s.exchange != nil && len(s.settled) > 0 // otherwise Resume would be called for nothing
 	s.mu.Unlock()
 	if delivered {
 		s.wake()
@@ -68,6 +68,7 @@ func (k *local) resolve(hs *hop.LocalSub, why error) {
 		x.failure = why
 	}
 	if x.ready && why != nil {
+		s.needExchange()
 		s.failure = why
 	}
 	late := x.removed && !x.opened // its durable exists only from now on

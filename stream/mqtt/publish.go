@@ -130,6 +130,7 @@ func (c *conn) admit(p *wire.PublishPacket) (repeated bool, err error) {
 	limit := c.ls.server.cfg.MaxInFlight
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.needExchange()
 	if p.QoS == 2 {
 		if state, ok := s.received[p.ID]; ok {
 			switch state {
@@ -168,7 +169,7 @@ func (c *conn) forgetReceived(id uint16, qos byte) {
 func (c *conn) publishRetained(e *message.Entry) {
 	r := &c.ls.run
 	store := &c.ls.server.retained
-	kept := newRetained(c.session.identity, r.topic.name, e, r.messages[0].Payload)
+	kept := newRetained(c.session.identity(), r.topic.name, e, r.messages[0].Payload)
 	before, ok := store.set(kept, c.ls.server.identityShare())
 	if !ok {
 		k := r.packets[0]
@@ -295,12 +296,13 @@ func (c *conn) refuseMessage(p *wire.PublishPacket, code wire.ReasonCode, err er
 	if !c.refused {
 		c.refused, level = true, slog.LevelInfo
 	}
-	v.cfg.Log.Log(context.Background(), level, "mqtt: message refused; further ones of the connection are not logged", "client", c.session.clientID, "identity", c.session.identity, "err", err)
+	v.cfg.Log.Log(context.Background(), level, "mqtt: message refused; further ones of the connection are not logged", "client", c.session.clientID(), "identity", c.session.identity(), "err", err)
 	if p.QoS == 0 {
 		return
 	}
 	s := c.session
 	s.mu.Lock()
+	s.needExchange()
 	s.pending.list = append(s.pending.list, pendingPublish{id: p.ID, qos: p.QoS, done: true, code: code})
 	s.respondInOrder()
 	s.mu.Unlock()
@@ -329,6 +331,12 @@ func publishCode(err error) wire.ReasonCode {
 	return wire.ImplementationSpecificError
 }
 
+// topics is what a connection keeps of the topics on which its client publishes.
+type topics struct {
+	grants  []*topicGrant // the last used one first
+	aliases []string      // topics by topic alias - 1
+}
+
 // maxTopics is the most grants to publish that a connection keeps. The one that was not used for longest makes room for another.
 const maxTopics = 256
 
@@ -347,30 +355,35 @@ func (c *conn) topicOf(p *wire.PublishPacket) (t *topicGrant, err error) {
 	if alias > maxAliases {
 		return nil, &wire.Error{Code: wire.TopicAliasInvalid, Kind: wire.Publish, Close: true, Reason: "the topic alias is above the maximum in CONNACK"}
 	}
+	if c.topics == nil {
+		c.topics = &topics{}
+	}
+	k := c.topics
 	switch {
 	case len(p.Topic) > 0 && alias > 0:
-		if int(alias) > len(c.aliases) {
-			c.aliases = append(c.aliases, make([]string, int(alias)-len(c.aliases))...)
+		if int(alias) > len(k.aliases) {
+			k.aliases = append(k.aliases, make([]string, int(alias)-len(k.aliases))...)
 		}
-		if c.aliases[alias-1] != string(p.Topic) {
-			c.aliases[alias-1] = string(p.Topic)
+		if k.aliases[alias-1] != string(p.Topic) {
+			k.aliases[alias-1] = string(p.Topic)
 		}
 	case len(p.Topic) > 0:
-	case int(alias) > len(c.aliases) || c.aliases[alias-1] == "":
+	case int(alias) > len(k.aliases) || k.aliases[alias-1] == "":
 		return nil, &wire.Error{Code: wire.ProtocolError, Kind: wire.Publish, Close: true, Reason: "the topic alias stands for no topic"}
 	default:
-		return grant(c, c.aliases[alias-1])
+		return grant(c, k.aliases[alias-1])
 	}
 	return grant(c, p.Topic)
 }
 
 // grant returns the grant for a topic, which it moves to the front of the list.
 func grant[T string | []byte](c *conn, name T) (*topicGrant, error) {
-	for i, t := range c.topics {
+	k := c.topics
+	for i, t := range k.grants {
 		if string(name) == t.name {
 			if i > 0 {
-				copy(c.topics[1:i+1], c.topics[:i])
-				c.topics[0] = t
+				copy(k.grants[1:i+1], k.grants[:i])
+				k.grants[0] = t
 			}
 			return t, nil
 		}
@@ -378,17 +391,17 @@ func grant[T string | []byte](c *conn, name T) (*topicGrant, error) {
 	if err := topic.CheckTag(string(name)); err != nil {
 		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
-	if len(c.topics) >= maxTopics {
-		c.topics[len(c.topics)-1].grant.Close()
-		c.topics = c.topics[:len(c.topics)-1]
+	if len(k.grants) >= maxTopics {
+		k.grants[len(k.grants)-1].grant.Close()
+		k.grants = k.grants[:len(k.grants)-1]
 	}
 	made, err := c.local.Tag(string(name))
 	if err != nil {
 		return nil, err
 	}
 	t := &topicGrant{name: made.Name(), grant: made}
-	c.topics = append(c.topics, nil)
-	copy(c.topics[1:], c.topics)
-	c.topics[0] = t
+	k.grants = append(k.grants, nil)
+	copy(k.grants[1:], k.grants)
+	k.grants[0] = t
 	return t, nil
 }

@@ -9,7 +9,7 @@ import (
 // TestDropLost: of what was on its way on the last connection, only messages that a durable should have delivered again are dropped, and
 // only if there was room for them.
 func TestDropLost(t *testing.T) {
-	s := &session{server: &Server{cfg: Config{MaxInFlight: 8}}, peer: peerLimits{receiveMax: 2}}
+	s := &session{server: &Server{cfg: Config{MaxInFlight: 8}}, exchange: &exchange{}, peer: peerLimits{receiveMax: 2}}
 	add := func(f flight) uint16 {
 		to, id := s.flights.add()
 		*to = f

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/ferry/internal/clock"
 )
 
 // Server has the sessions and the retained messages of all its Listeners. All methods may overlap.
@@ -43,7 +45,7 @@ type counters struct {
 	sent            [3]atomic.Uint64 // messages to clients, by QoS
 	refused         atomic.Uint64    // messages of clients that were refused
 	refusedConnects atomic.Uint64
-	dropped         atomic.Uint64 // messages for clients that were too large or expired; sessions add theirs when they end
+	dropped         atomic.Uint64 // messages for clients that were too large or expired
 	wills           atomic.Uint64
 }
 
@@ -102,7 +104,7 @@ func (v *Server) attach(c *conn) {
 	}
 	old := s
 	if s != nil && h.clean {
-		v.drop(key, s)
+		v.drop(s)
 		s = nil
 	}
 	present := s != nil
@@ -115,8 +117,8 @@ func (v *Server) attach(c *conn) {
 			}
 			return
 		}
-		s = &session{server: v, identity: key[:len(h.identity)], clientID: key[len(h.identity)+1:], number: number()}
-		v.add(key, s)
+		s = newSession(v, key, h.identity, number())
+		v.add(s)
 	}
 	s.owner, s.will = c, nil // a will that is delayed is not published: MQTT 5.0, section 3.1.3.2.2
 	if old == s {
@@ -143,15 +145,15 @@ func number() uint64 {
 // otherwise it ends. w is a will that is delayed, or nil. It is called on the loop of c.
 func (v *Server) detach(c *conn, w *will) {
 	s := c.session
-	persists := s.expiry > 0
+	persists := s.lifetime > 0
 	v.mu.Lock()
 	next := s.next
 	s.owner, s.next = nil, nil
 	if persists {
-		s.expires = time.Now().Add(s.expiry)
+		s.expires = clock.Now() + int64(s.lifetime)
 		s.will = w
 	} else {
-		v.drop(sessionKey(s.identity, s.clientID), s)
+		v.drop(s)
 	}
 	v.mu.Unlock()
 	v.dirty.Store(true)
@@ -274,9 +276,9 @@ func (v *Server) maintain() {
 func (v *Server) expire(now time.Time) {
 	var over []*session
 	v.mu.Lock()
-	for key, s := range v.sessions {
-		if s.owner == nil && now.After(s.expires) {
-			v.drop(key, s)
+	for _, s := range v.sessions {
+		if s.owner == nil && clock.At(now) > s.expires {
+			v.drop(s)
 			over = append(over, s)
 		}
 	}
@@ -387,8 +389,10 @@ func (v *Server) Stats() Stats {
 	t.Sessions = len(v.sessions)
 	for _, s := range v.sessions {
 		s.mu.Lock()
-		t.InFlight += s.flights.live
-		t.InFlightBytes += s.flights.bytes
+		if s.exchange != nil {
+			t.InFlight += s.flights.live
+			t.InFlightBytes += s.flights.bytes
+		}
 		s.mu.Unlock()
 	}
 	for l := range v.listeners {

@@ -14,50 +14,67 @@ import (
 //
 // Locks: Server.mu, then locks of the broker, then mu. The broker calls methods of LocalHandler with locks held, so nothing is called
 // with mu held that belongs to the broker, and nothing that belongs to Server.
+// There may be very many sessions of clients that do nothing: what few of them have at a time is below exchange.
 type session struct {
-	server   *Server
-	identity string
-	clientID string
-	number   uint64 // random: names durables, and is the publisher of messages that their publisher must not receive
+	server *Server
+	key    string // sessionKey
+	number uint64 // random: names durables, and is the publisher of messages that their publisher must not receive
 
 	// Guarded by Server.mu.
-	owner   *conn     // nil while the client is not connected
-	next    *conn     // takes the session over when owner has left
-	ended   bool      // it is no longer in Server.sessions
-	expires time.Time // when it ends, while owner is nil
-	will    *will     // is published at will.due, while owner is nil
+	owner   *conn // nil while the client is not connected
+	next    *conn // takes the session over when owner has left
+	will    *will // is published at will.due, while owner is nil
+	expires int64 // when it ends, while owner is nil; as clock.Now
 
-	// Of the owner.
-	expiry time.Duration // how long the session outlives its connection
-	local  *local        // that subscribes; nil while nothing needs it
+	local *local // that subscribes; nil while nothing needs it. Of the owner
 
 	mu        sync.Mutex
 	conn      *conn         // as owner; nil before CONNACK
-	lifetime  time.Duration // as expiry
+	lifetime  time.Duration // how long the session outlives its connection; the owner changes it
 	subs      []*sub
-	flights   flights
-	received  map[uint16]receivedState // packet identifiers of QoS 2 that the client has not released
-	pending   pending                  // messages of the client that wait to be stored
-	retained  []retainedSend           // retained messages for new subscriptions
-	out       *bufpool.Buf             // encoded packets that the loop has not taken; nil if there are none
-	settled   []delivered              // messages of durables that are done, which the loop acks
-	paused    bool                     // the broker waits for Resume
-	repeating bool                     // flights with a packet have to be sent on this connection
-	woken     bool                     // the loop is about to look at the session
-	credit    bool                     // a tag has credit again
-	failure   error                    // ends the connection
-	noLocal   int                      // subscriptions with No Local
-	dropped   uint64                   // messages for the client that were not sent: too large or expired
+	*exchange              // nil until there is something in it
+	out       *bufpool.Buf // encoded packets that the loop has not taken; nil if there are none
 	peer      peerLimits
+	separator uint32 // offset in key of the byte behind the identity
+	noLocal   int32  // subscriptions with No Local
+	paused    bool   // the broker waits for Resume
+	repeating bool   // flights with a packet have to be sent on this connection
+	woken     bool   // the loop is about to look at the session
+	credit    bool   // a tag has credit again
+}
+
+// exchange is what a session has of messages with QoS 1 and 2, of retained messages on their way, and of its connection's topic aliases.
+type exchange struct {
+	flights  flights
+	received map[uint16]receivedState // packet identifiers of QoS 2 that the client has not released
+	pending  pending                  // messages of the client that wait to be stored
+	retained []retainedSend           // retained messages for new subscriptions
+	settled  []delivered              // messages of durables that are done, which the loop acks
+	aliases  []string                 // topics by alias - 1, in messages for the client
+	failure  error                    // ends the connection
+}
+
+// newSession returns a session without a connection. key is the sessionKey of an identity and a client identifier.
+func newSession(v *Server, key, identity string, number uint64) *session {
+	return &session{server: v, key: key, separator: uint32(len(identity)), number: number}
+}
+
+func (s *session) identity() string { return s.key[:s.separator] }
+func (s *session) clientID() string { return s.key[s.separator+1:] }
+
+// needExchange makes the exchange. The caller holds the lock.
+func (s *session) needExchange() {
+	if s.exchange == nil {
+		s.exchange = &exchange{}
+	}
 }
 
 // peerLimits is what CONNECT says about the client as receiver.
 type peerLimits struct {
-	version    wire.Version
 	maxPacket  uint32 // 0 means no bound
 	receiveMax uint16
 	aliasMax   uint16
-	aliases    []string // topics by alias - 1
+	version    wire.Version
 }
 
 // delivered is a message of a durable.
@@ -115,6 +132,9 @@ func (s *session) removeSub(x *sub) {
 	if x.noLocal {
 		s.noLocal--
 	}
+	if s.exchange == nil {
+		return
+	}
 	kept := s.retained[:0]
 	for _, r := range s.retained {
 		if r.sub != x {
@@ -164,10 +184,12 @@ const (
 func (s *session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.flights.drop(func(*flight) bool { return true })
+	if s.exchange != nil {
+		s.flights.drop(func(*flight) bool { return true })
+		s.retained, s.settled, s.received = nil, nil, nil
+	}
 	if s.out != nil {
 		s.out.Release()
 		s.out = nil
 	}
-	s.retained, s.settled, s.received = nil, nil, nil
 }

@@ -48,16 +48,16 @@ func (v *Server) checkRoom(identity string) error {
 }
 
 // add adds a session. The caller holds the lock.
-func (v *Server) add(key string, s *session) {
-	v.sessions[key] = s
-	v.owned[s.identity]++
+func (v *Server) add(s *session) {
+	v.sessions[s.key] = s
+	v.owned[s.identity()]++
 }
 
 // drop removes a session, which has ended. The caller holds the lock.
-func (v *Server) drop(key string, s *session) {
-	delete(v.sessions, key)
-	s.ended = true
-	if v.owned[s.identity]--; v.owned[s.identity] == 0 {
-		delete(v.owned, s.identity)
+func (v *Server) drop(s *session) {
+	delete(v.sessions, s.key)
+	identity := s.identity()
+	if v.owned[identity]--; v.owned[identity] == 0 {
+		delete(v.owned, identity)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/atomicfile"
+	"example.com/ferry/internal/clock"
 	wire "example.com/ferry/protocol/mqtt"
 )
 
@@ -84,8 +85,8 @@ func (v *Server) load() error {
 	}
 	now := time.Now()
 	for i := range sessions {
-		if s := sessions[i].session(v, now); now.Before(s.expires) && len(v.sessions) < v.cfg.MaxSessions {
-			v.add(sessionKey(s.identity, s.clientID), s)
+		if s := sessions[i].session(v, now); clock.At(now) < s.expires && len(v.sessions) < v.cfg.MaxSessions {
+			v.add(s)
 		}
 	}
 	for _, r := range retained {
@@ -115,12 +116,12 @@ func (v *Server) read(name string, into any) error {
 
 // session returns the session as it was saved.
 func (t *storedSession) session(v *Server, now time.Time) *session {
-	s := &session{
-		server: v, identity: t.Identity, clientID: t.Client, number: t.Number, expiry: t.Expiry, lifetime: t.Expiry, expires: t.Expires,
+	s := newSession(v, sessionKey(t.Identity, t.Client), t.Identity, t.Number)
+	s.lifetime = t.Expiry
+	if t.Expires.IsZero() {
+		t.Expires = now.Add(t.Expiry)
 	}
-	if s.expires.IsZero() {
-		s.expires = now.Add(t.Expiry)
-	}
+	s.expires = clock.At(now) + int64(min(t.Expires.Sub(now), v.cfg.MaxExpiry))
 	for _, x := range t.Subs {
 		s.subs = append(s.subs, &sub{
 			filter: x.Filter, tags: x.Tags, group: x.Group, where: x.Where, qos: min(x.QoS, 2), noLocal: x.NoLocal, retainAsPublished: x.RetainAsPublished,
@@ -133,8 +134,12 @@ func (t *storedSession) session(v *Server, now time.Time) *session {
 	for _, f := range t.Flights {
 		s.restoreFlight(f)
 	}
-	s.flights.skipTo(t.NextID)
+	if t.NextID > 0 {
+		s.needExchange()
+		s.flights.skipTo(t.NextID)
+	}
 	for _, id := range t.Received {
+		s.needExchange()
 		if s.received == nil {
 			s.received = map[uint16]receivedState{}
 		}
@@ -148,6 +153,7 @@ func (s *session) restoreFlight(t storedFlight) {
 	if t.ID == 0 || t.State < awaitsPuback || t.State > awaitsPubcomp {
 		return
 	}
+	s.needExchange()
 	if s.flights.span == 0 {
 		s.flights.first = t.ID
 	}
@@ -171,9 +177,9 @@ func (s *session) restoreFlight(t storedFlight) {
 func (s *session) storedForm() storedSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := storedSession{Identity: s.identity, Client: s.clientID, Number: s.number, Expiry: s.lifetime, NextID: s.flights.first}
+	t := storedSession{Identity: s.identity(), Client: s.clientID(), Number: s.number, Expiry: s.lifetime}
 	if s.owner == nil {
-		t.Expires = s.expires
+		t.Expires = time.Now().Add(time.Duration(s.expires - clock.Now()))
 	}
 	for _, x := range s.subs {
 		t.Subs = append(t.Subs, storedSub{
@@ -181,6 +187,10 @@ func (s *session) storedForm() storedSession {
 			ID: x.id, Stream: x.durable.Stream, Durable: x.durable.Name, Stored: x.stored,
 		})
 	}
+	if s.exchange == nil {
+		return t
+	}
+	t.NextID = s.flights.first
 	for i := range s.flights.span {
 		f := s.flights.at(i)
 		if f.state == settled || f.state != awaitsPubcomp && f.sequence == 0 {

@@ -50,7 +50,7 @@ func (c *conn) subscribe(v *wire.SubscribePacket) {
 		code := wire.ReasonCode(o.QoS)
 		q, err := c.subscribeOne(&o, id, where)
 		if err != nil {
-			c.ls.server.cfg.Log.Debug("mqtt: subscription refused", "client", c.session.clientID, "identity", c.session.identity, "filter", string(o.Filter), "err", err)
+			c.ls.server.cfg.Log.Debug("mqtt: subscription refused", "client", c.session.clientID(), "identity", c.session.identity(), "filter", string(o.Filter), "err", err)
 			code = subscribeCode(err)
 		} else {
 			q.index = len(r.codes)
@@ -74,7 +74,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q re
 		return q, &wire.Error{Code: wire.TopicFilterInvalid, Reason: err.Error()}
 	}
 	stream, stored := c.ls.server.cfg.Broker.AtLeastOnce(parsed.Filter)
-	durable := stored && o.QoS > 0 && parsed.Group == "" && s.expiry > 0 && c.ls.server.cfg.Cursors != nil
+	durable := stored && o.QoS > 0 && parsed.Group == "" && s.lifetime > 0 && c.ls.server.cfg.Cursors != nil
 	x := s.find(filter)
 	q.retain = parsed.Group == "" && where == "" && (o.RetainHandling == 0 || o.RetainHandling == 1 && x == nil)
 	if x != nil && x.hop != nil && (x.durable.Name != "") == durable && x.stored == stored && x.where == where {
@@ -165,10 +165,14 @@ func (c *conn) finishRequest() {
 	for _, q := range r.subs {
 		if q.retain && s.find(q.sub.filter) == q.sub {
 			found = c.ls.server.retained.matching(found[:0], q.sub.tags)
+			if len(found) == 0 {
+				continue
+			}
 			s.mu.Lock()
+			s.needExchange()
 			for _, m := range found {
 				if len(s.retained) == s.server.cfg.MaxRetained {
-					s.dropped++
+					s.server.counters.dropped.Add(1)
 					continue
 				}
 				s.retained = append(s.retained, retainedSend{q.sub, m})

@@ -1,0 +1,24 @@
+package mqtt
+
+import (
+	"math/bits"
+	"testing"
+	"unsafe"
+)
+
+// TestSizes: what an idle client has does not grow into the next size of Go's allocator unnoticed. What few clients need belongs below a
+// pointer, such as session.exchange and conn.topics.
+func TestSizes(t *testing.T) {
+	if bits.UintSize != 64 {
+		return // the sizes are those of 64-bit platforms
+	}
+	for name, row := range map[string]struct{ size, most uintptr }{
+		"session": {unsafe.Sizeof(session{}), 160},
+		"conn":    {unsafe.Sizeof(conn{}), 112},
+		"local":   {unsafe.Sizeof(local{}), 48},
+	} {
+		if row.size > row.most {
+			t.Errorf("%s has %d bytes, want at most %d", name, row.size, row.most)
+		}
+	}
+}
