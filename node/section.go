@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/pace"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/deploy"
 	"example.com/ferry/proxy"
@@ -122,6 +123,7 @@ func (n *Node) apply(r *reload) (changed []applied, err error) {
 		if s.prepare == nil {
 			continue
 		}
+		pace.Step()
 		c, err := s.prepare(r)
 		for _, each := range split(err) {
 			refused = append(refused, &Refused{s.name, each})

@@ -3,10 +3,10 @@ package proxy
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"example.com/ferry/format"
+	"example.com/ferry/internal/pace"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/route"
@@ -122,24 +122,9 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format, befo
 		}
 		return nil
 	}
-	speaks := l.clusterProtocol()
-	l.eachCluster(func(field func() string, name string) {
-		switch spoken := k.spoken[name]; {
-		case !k.clusters[name]:
-			k.add(at+"."+field(), "there is no cluster %q: add it to clusters", name)
-		case k.protocols[name] != "":
-			if own := k.protocols[name]; !canForward(speaks, own) {
-				k.add(at+"."+field(), "cluster %q speaks %s: a request of %s has no meaning there", name, own, l.Protocol)
-			}
-		case spoken != "" && spoken != speaks:
-			if canForward(spoken, speaks) {
-				k.add(at+"."+field(), "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, speaks)
-			} else {
-				k.add(at+"."+field(), "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, speaks)
-			}
-		}
-		k.spoken[name] = speaks
-	})
+	if !k.speaks(l, table.Clusters()) {
+		k.clusterErrors(at, l)
+	}
 	k.errs.AddAt("proxy", at+".limits", l.Limits.Check())
 	if l.TLS != nil {
 		k.listenerTLS(at+".tls", l.TLS)
@@ -161,22 +146,54 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format, befo
 	return table
 }
 
+// speaks notes that a listener's routes name these clusters. It reports whether there are all of them, and the listener can forward to each.
+func (k *checker) speaks(l *Listener, clusters []string) bool {
+	speaks := l.clusterProtocol()
+	for _, name := range clusters {
+		own, spoken := k.protocols[name], k.spoken[name]
+		if !k.clusters[name] || own != "" && !canForward(speaks, own) || own == "" && spoken != "" && spoken != speaks {
+			return false
+		}
+	}
+	for _, name := range clusters {
+		k.spoken[name] = speaks
+	}
+	return true
+}
+
+// clusterErrors adds an error for each route whose cluster is missing, or speaks another protocol.
+func (k *checker) clusterErrors(at string, l *Listener) {
+	speaks := l.clusterProtocol()
+	l.eachCluster(func(field func() string, name string) {
+		switch spoken := k.spoken[name]; {
+		case !k.clusters[name]:
+			k.add(at+"."+field(), "there is no cluster %q: add it to clusters", name)
+		case k.protocols[name] != "":
+			if own := k.protocols[name]; !canForward(speaks, own) {
+				k.add(at+"."+field(), "cluster %q speaks %s: a request of %s has no meaning there", name, own, l.Protocol)
+			}
+		case spoken != "" && spoken != speaks:
+			if canForward(spoken, speaks) {
+				k.add(at+"."+field(), "another listener speaks %s to cluster %q, this one %s: say in the cluster's protocol which it speaks", spoken, name, speaks)
+			} else {
+				k.add(at+"."+field(), "another listener speaks %s to cluster %q, this one %s: make it two clusters", spoken, name, speaks)
+			}
+		}
+		k.spoken[name] = speaks
+	})
+}
+
 // canForward reports whether requests in one protocol can be forwarded in another.
 func canForward(from, to upstream.Protocol) bool {
 	return (from == upstream.Bolt) == (to == upstream.Bolt)
 }
-
-// turn is how many routes are checked before other goroutines get their turn: event loops share the processor.
-const turn = 128
 
 // eachCluster calls tell for each cluster that l names. field returns the path of the name in l.
 func (l *Listener) eachCluster(tell func(field func() string, name string)) {
 	hosts := l.table().VirtualHosts
 	for h := range hosts {
 		for r := range hosts[h].Routes {
-			if r%turn == 0 {
-				runtime.Gosched()
-			}
+			pace.Step()
 			rule := &hosts[h].Routes[r]
 			at := func() string {
 				at := l.field(fmt.Sprintf("virtual_hosts[%d].routes[%d]", h, r))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/pace"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
 	"example.com/ferry/proxy/exchange"
@@ -77,7 +78,8 @@ type parts struct {
 	cfg       *Config
 	tables    []*route.Table // of the listeners
 	access    *traffic.Log
-	listeners map[string]*listener // key is the listener's name
+	listeners map[string]*listener      // key is the listener's name
+	plans     map[string]*exchange.Plan // of the listeners, by the same key
 	clusters  map[string]*cluster
 
 	terminations []*termination // each TLS configuration of the listeners once
@@ -214,11 +216,13 @@ func (p *parts) fixed(cfg *Config) error {
 func (c *Change) String() string {
 	old, next := c.proxy.parts.cfg, c.next.cfg
 	var parts []string
+	if !slices.EqualFunc(old.Listeners, next.Listeners, sameListener) {
+		parts = append(parts, "listeners")
+	}
 	for _, p := range []struct {
 		name     string
 		old, now any
 	}{
-		{"listeners", old.Listeners, next.Listeners},
 		{"clusters", old.Clusters, next.Clusters},
 		{"access_log", old.AccessLog, next.AccessLog},
 		{"max_connections", old.MaxConnections, next.MaxConnections},
@@ -229,6 +233,22 @@ func (c *Change) String() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// sameListener compares two listeners, whose routes may be thousands. Most are lists that both share.
+func sameListener(a, b Listener) bool {
+	if !slices.EqualFunc(a.VirtualHosts, b.VirtualHosts, func(a, b route.VirtualHost) bool {
+		pace.Step()
+		return slices.Equal(a.Hosts, b.Hosts) && sameRules(a.Routes, b.Routes)
+	}) || !sameRules(a.Routes, b.Routes) {
+		return false
+	}
+	a.VirtualHosts, a.Routes, b.VirtualHosts, b.Routes = nil, nil, nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func sameRules(a, b []route.Rule) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b))
 }
 
 // Commit puts the configuration in place. Unchanged listeners and clusters keep their connections. Requests in progress use
@@ -278,7 +298,7 @@ func (p *Proxy) Reopen() error {
 // build creates the objects that cfg adds. The caller holds reloading.
 func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error) {
 	old := p.parts
-	next := parts{cfg: cfg, tables: tables, access: old.access, listeners: map[string]*listener{}, clusters: map[string]*cluster{}}
+	next := parts{cfg: cfg, tables: tables, access: old.access, listeners: map[string]*listener{}, plans: map[string]*exchange.Plan{}, clusters: map[string]*cluster{}}
 	defer func() {
 		if err != nil {
 			p.giveUp(next, old)
@@ -307,7 +327,8 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 	}
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
-		plans[i] = exchange.NewPlan(l.name(), tables[i], known, p.metrics, next.access)
+		plans[i] = exchange.NewPlanAfter(old.plans[l.name()], l.name(), tables[i], known, p.metrics, next.access)
+		next.plans[l.name()] = plans[i]
 		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
 		plans[i].Connectors = connectors(l, plans[i].Clusters, len(p.group.Loops()))
 		if bound := old.listenerAt(l); bound != nil {

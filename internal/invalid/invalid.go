@@ -63,14 +63,16 @@ func (es *Errors) Add(pkg, field, reason string, args ...any) {
 	*es = append(*es, &Error{pkg, field, fmt.Sprintf(reason, args...)})
 }
 
-// AddDuration appends an error if d is positive and outside of MinDuration to MaxDuration. The caller must check zero and
-// negative durations.
+// AddDuration appends an error if d is positive and outside of MinDuration to MaxDuration, or less than -MaxDuration. The caller must check
+// zero and other negative durations.
 func (es *Errors) AddDuration(pkg, field string, d time.Duration) {
 	switch {
 	case d > MaxDuration:
 		es.Add(pkg, field, "%v is too long: at most %v", d, MaxDuration)
 	case d > 0 && d < MinDuration:
 		es.Add(pkg, field, "%v is too short: at least %v", d, MinDuration)
+	case d < -MaxDuration:
+		es.Add(pkg, field, "%v: give at least %v", d, -MaxDuration)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"example.com/ferry/proxy"
 )
 
 // Difference is one difference between the configuration that a node runs and the next one.
@@ -40,7 +42,7 @@ func (c *Config) Differences(next *Config) []Difference {
 // Restarts returns the fields in which next differs from c and that need a restart: At and Section of a Difference.
 func (c *Config) Restarts(next *Config) (fields []Difference) {
 	was, is := reflect.ValueOf(*c), reflect.ValueOf(*next)
-	d := differences{}
+	d := differences{restarts: true}
 	d.walk(place{}, sides{was, is, was, is})
 	for _, each := range d.list {
 		if each.Effect == NeedsRestart {
@@ -51,7 +53,10 @@ func (c *Config) Restarts(next *Config) (fields []Difference) {
 }
 
 // differences collects the differences of two configurations.
-type differences struct{ list []Difference }
+type differences struct {
+	list     []Difference
+	restarts bool // those that need no restart are not looked for
+}
 
 // place is where a value is.
 type place struct {
@@ -101,8 +106,12 @@ func (d *differences) add(p place, kind Kind, s sides) {
 
 // walk compares the values at a place.
 func (d *differences) walk(p place, s sides) {
+	if d.restarts && p.rule != "" && !mayRestart(p.rule) {
+		return
+	}
 	kind := s.was.Kind()
-	if kind != reflect.Struct && kind != reflect.Pointer && reflect.DeepEqual(s.was.Interface(), s.is.Interface()) {
+	routes := d.restarts && s.was.Type() == reflect.TypeFor[[]proxy.Listener]() // has thousands of routes, which need no restart
+	if kind != reflect.Struct && kind != reflect.Pointer && !routes && reflect.DeepEqual(s.was.Interface(), s.is.Interface()) {
 		return
 	}
 	switch kind {

@@ -88,6 +88,19 @@ var rules = []Rule{
 	{"log", Applies, "", ""},
 }
 
+// mayRestart reports whether a change of a field, or of one below it, may need a restart. field is without indices: listeners[].address.
+func mayRestart(field string) bool {
+	if RuleOf(field).Effect == NeedsRestart {
+		return true
+	}
+	for _, r := range rules {
+		if rest, below := strings.CutPrefix(r.Field, field); below && r.Effect == NeedsRestart && rest != "" && (rest[0] == '.' || rest[0] == '[') {
+			return true
+		}
+	}
+	return false
+}
+
 // Rules returns what a reload does with each field. A field is subject to the Rule with the longest Field that is a prefix of its name.
 func Rules() []Rule { return rules }
 

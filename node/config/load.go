@@ -49,7 +49,7 @@ func Load(path string, with Program) (*Config, error) {
 
 // Parse is Load for bytes; file is the name that errors use, and the files that it includes are next to it.
 func Parse(file string, data []byte, with Program) (*Config, error) {
-	return newSource(file, data, new(plainMemory)).Config(with)
+	return newSource(file, string(data), new(plainMemory)).Config(with)
 }
 
 // Config returns the configuration that the text describes, on top of the defaults. Text that cannot be used gives Errors.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+
+	"example.com/ferry/internal/pace"
 )
 
 // Most files use a small part of YAML: mappings and lists in blocks or on one line, and text, numbers and booleans without escapes. A
@@ -15,7 +17,6 @@ import (
 type plainReader struct {
 	plainLines
 	memory *plainMemory
-	turns  int // for pause
 }
 
 // errNotPlain is the value of the panic of a plainReader at what it does not read.
@@ -27,11 +28,11 @@ func refuse() { panic(errNotPlain) }
 // readPlain returns the configuration in a text on top of the defaults, or nil if the text is not plain. What the text has in common with that
 // of the last call for memory is taken from there.
 func readPlain(text string, memory *plainMemory) (cfg *Config) {
-	if strings.Contains(text, "${") {
+	if hasVariable(text) {
 		return nil
 	}
 	defer func() {
-		memory.fresh = nil
+		memory.fresh, memory.found = nil, nil
 		if v := recover(); v != nil {
 			if v != errNotPlain { //nolint:errorlint // it is the value of refuse
 				panic(v)
@@ -56,6 +57,19 @@ func readPlain(text string, memory *plainMemory) (cfg *Config) {
 	}
 	memory.end()
 	return cfg
+}
+
+// hasVariable reports whether a text has ${...}.
+func hasVariable(text string) bool {
+	const piece = 64 << 10
+	for len(text) > piece {
+		if strings.Contains(text[:piece+1], "${") {
+			return true
+		}
+		text = text[piece:]
+		pace.Step()
+	}
+	return strings.Contains(text, "${")
 }
 
 // value decodes the value of a field whose name ends the line before, and is indented by indent.

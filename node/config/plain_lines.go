@@ -67,12 +67,8 @@ func (l *plainLines) listText(indent int) string { return l.linesWithin(indent, 
 
 func (l *plainLines) linesWithin(indent int, entries bool) string {
 	for at := l.at; at < len(l.text); {
-		i := at
-		for i < len(l.text) && l.text[i] == ' ' {
-			i++
-		}
-		if i-at <= indent && i < len(l.text) && l.text[i] != '\n' && l.text[i] != '#' &&
-			(!entries || i-at < indent || !strings.HasPrefix(l.text[i:], "- ")) {
+		ends, i := l.ends(at, indent, entries)
+		if ends {
 			return l.text[l.start:at]
 		}
 		end := strings.IndexByte(l.text[i:], '\n')
@@ -82,4 +78,28 @@ func (l *plainLines) linesWithin(indent int, entries bool) string {
 		at = i + end + 1
 	}
 	return l.text[l.start:]
+}
+
+// ends reports whether the line that starts at a place in the text is behind an entry of a list that is indented by indent, or behind the
+// list with all its entries. It returns the place behind the spaces at the start of the line, too.
+func (l *plainLines) ends(at, indent int, entries bool) (is bool, behind int) {
+	i := at
+	for i < len(l.text) && l.text[i] == ' ' {
+		i++
+	}
+	return i-at <= indent && i < len(l.text) && l.text[i] != '\n' && l.text[i] != '#' &&
+		(!entries || i-at < indent || !strings.HasPrefix(l.text[i:], "- ")), i
+}
+
+// isList reports whether the list that begins on the current line has these lines and no others.
+func (l *plainLines) isList(lines string, indent int) bool {
+	at := l.start + len(lines)
+	if !strings.HasPrefix(l.text[l.start:], lines) {
+		return false
+	}
+	if at == len(l.text) {
+		return true
+	}
+	ends, _ := l.ends(at, indent, true)
+	return ends && l.text[at-1] == '\n'
 }

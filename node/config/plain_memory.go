@@ -2,8 +2,9 @@ package config
 
 import (
 	"reflect"
-	"runtime"
 	"strings"
+
+	"example.com/ferry/internal/pace"
 )
 
 // plainMemory has the lists of routes that plainReaders have decoded, by their text. Where a file has thousands of routes, a change leaves most as
@@ -15,7 +16,10 @@ type plainMemory struct {
 	entries map[string]plainEntry // key is the text of the entry, a part of plainList.text
 	size    int                   // entries of all lists
 
+	order   []*plainList          // the lists of the last text
 	reading int                   // number of the text that is read
+	found   []*plainList          // the lists in it so far
+	follows int                   // index in order of the list that comes next if the text goes on as the last one
 	used    int                   // entries of the lists in it
 	fresh   map[string]*plainList // lists that are new in it; nil unless one is read
 }
@@ -26,6 +30,7 @@ type plainList struct {
 	ends    []int  // where each entry ends in text
 	entries reflect.Value
 	reading int // the last text that has it
+	place   int // in order, if the last text has it
 }
 
 // plainEntry is an entry of a list.
@@ -40,30 +45,52 @@ func (m *plainMemory) begin() {
 	}
 	m.reading++
 	m.used, m.fresh = 0, map[string]*plainList{}
+	m.found, m.follows = make([]*plainList, 0, len(m.order)+1), 0
 }
 
-// find returns the list with a text, or nil.
-func (m *plainMemory) find(text string) *plainList {
-	l := m.lists[text]
-	if l == nil {
-		l = m.fresh[text]
+// find returns the list that begins on the current line of a text, or nil. A list that follows the one before it in the last text, too, costs
+// a comparison; others are looked up by their text.
+func (m *plainMemory) find(at *plainLines, indent int) (l *plainList) {
+	if m.follows < len(m.order) && at.isList(m.order[m.follows].text, indent) {
+		l = m.order[m.follows]
+	} else {
+		text := at.listText(indent)
+		if l = m.lists[text]; l == nil {
+			l = m.fresh[text]
+		}
 	}
 	if l != nil {
-		l.reading = m.reading
-		m.used += l.entries.Len()
+		m.use(l)
 	}
 	return l
+}
+
+// use notes that the text has a list.
+func (m *plainMemory) use(l *plainList) {
+	expected := m.follows < len(m.order) && m.order[m.follows] == l
+	if !expected && l.place < len(m.order) && m.order[l.place] == l {
+		m.follows = l.place
+	}
+	m.follows++
+	l.reading = m.reading
+	m.found = append(m.found, l)
+	m.used += l.entries.Len()
 }
 
 // add adds a list. ends are where its entries end in the text.
 func (m *plainMemory) add(text string, ends []int, entries reflect.Value) {
 	text = strings.Clone(text)
-	m.fresh[text] = &plainList{text, ends, entries, m.reading}
-	m.used += entries.Len()
+	l := &plainList{text: text, ends: ends, entries: entries}
+	m.fresh[text] = l
+	m.use(l)
 }
 
 // end keeps the new lists, and forgets those that are not in the text if they are the larger part.
 func (m *plainMemory) end() {
+	m.order, m.found = m.found, nil
+	for i, l := range m.order {
+		l.place = i
+	}
 	for text, l := range m.fresh {
 		m.lists[text] = l
 		m.size += len(l.ends)
@@ -71,6 +98,7 @@ func (m *plainMemory) end() {
 		for i, end := range l.ends {
 			m.entries[text[begin:end]] = plainEntry{l, i}
 			begin = end
+			pace.Step()
 		}
 	}
 	if m.size <= 2*m.used+100 {
@@ -81,24 +109,23 @@ func (m *plainMemory) end() {
 			delete(m.lists, text)
 			m.size -= len(l.ends)
 		}
+		pace.Step()
 	}
 	for text, e := range m.entries {
 		if e.list.reading != m.reading {
 			delete(m.entries, text)
 		}
+		pace.Step()
 	}
 }
-
-// turn is how many entries are decoded, or lists found, before other goroutines get their turn: event loops share the processor.
-const turn = 16
 
 // rememberedList is list for routes.
 func (r *plainReader) rememberedList(p *plan, to reflect.Value) {
 	start, indent := r.start, r.indent
-	if l := r.memory.find(r.listText(indent)); l != nil {
+	if l := r.memory.find(&r.plainLines, indent); l != nil {
 		r.skip(l.text)
 		to.Set(l.entries)
-		r.pause()
+		pace.Step()
 		return
 	}
 	made := reflect.New(p.typ).Elem()
@@ -114,7 +141,7 @@ func (r *plainReader) rememberedList(p *plan, to reflect.Value) {
 		} else {
 			r.listEntry(p.elem, made.Index(n))
 		}
-		r.pause()
+		pace.Step()
 	}
 	if r.have && r.indent > indent {
 		refuse()
@@ -127,11 +154,4 @@ func (r *plainReader) rememberedList(p *plan, to reflect.Value) {
 func (l *plainLines) skip(lines string) {
 	l.at = l.start + len(lines)
 	l.next()
-}
-
-// pause gives other goroutines their turn now and then.
-func (r *plainReader) pause() {
-	if r.turns++; r.turns%turn == 0 {
-		runtime.Gosched()
-	}
 }

@@ -2,15 +2,18 @@ package config
 
 import (
 	"reflect"
-	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+
+	"example.com/ferry/internal/pace"
 )
 
 // search finds the fields of a configuration that a rule selects. It descends only into types that have such fields: a configuration may
 // have thousands of routes.
 type search struct {
 	selects func(reflect.StructField) bool
+	skips   []reflect.Type                 // not searched
 	fields  map[reflect.Type][]searchField // of structs
 }
 
@@ -21,8 +24,8 @@ type searchField struct {
 	selected bool
 }
 
-func newSearch(selects func(reflect.StructField) bool) *search {
-	s := &search{selects, map[reflect.Type][]searchField{}}
+func newSearch(selects func(reflect.StructField) bool, skips ...reflect.Type) *search {
+	s := &search{selects, skips, map[reflect.Type][]searchField{}}
 	s.add(reflect.TypeFor[Config]())
 	return s
 }
@@ -33,6 +36,9 @@ func (s *search) add(t reflect.Type) bool {
 	case reflect.Pointer, reflect.Slice:
 		return s.add(t.Elem())
 	case reflect.Struct:
+		if slices.Contains(s.skips, t) {
+			return false
+		}
 	default:
 		return false
 	}
@@ -71,9 +77,7 @@ func (s *search) walk(at searchPath, v reflect.Value, visit func(searchPath, ref
 	case reflect.Slice:
 		for i := range v.Len() {
 			s.walk(append(at, searchStep{index: i}), v.Index(i), visit)
-			if i%turn == 0 {
-				runtime.Gosched()
-			}
+			pace.Step()
 		}
 	case reflect.Struct:
 		for _, f := range s.fields[v.Type()] {

@@ -28,7 +28,7 @@ type Source struct {
 	origins  map[ast.Node]*document
 	patterns []string          // of include, with the folder of the file
 	read     []string          // the files that were read, or are missing
-	content  map[string]uint64 // of read
+	content  map[string]uint64 // of read, unless isPlain
 	errs     Errors
 
 	text    string // of the file, for parse
@@ -62,39 +62,36 @@ func ReadAfter(path string, before *Source) (*Source, error) {
 }
 
 func readWith(path string, memory *plainMemory) (*Source, error) {
-	data, err := readFile(path)
+	text, err := regularfile.Text(path, MaxFile)
 	if errors.Is(err, regularfile.ErrSpecial) { // such as /dev/stdin
+		var data []byte
 		data, err = readPipe(path)
+		text = string(data)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("config: %w", err)
 	}
-	return newSource(path, data, memory), nil
+	return newSource(path, text, memory), nil
 }
 
 // readPipe is readFile for what can be read once.
 func readPipe(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	data, err := regularfile.All(f, path, MaxFile)
-	if err != nil {
-		return nil, fmt.Errorf("config: %w", err)
-	}
-	return data, nil
+	return regularfile.All(f, path, MaxFile)
 }
 
 // newSource reads what the text of a file needs. The tree of a plain text is made when there is an error in it, or a question about it.
-func newSource(path string, data []byte, memory *plainMemory) *Source {
-	s := &Source{env: os.LookupEnv, text: string(data), memory: memory, docs: []*document{{file: path}}, content: map[string]uint64{}}
+func newSource(path, text string, memory *plainMemory) *Source {
+	s := &Source{env: os.LookupEnv, text: text, memory: memory, docs: []*document{{file: path}}}
 	if s.plain = readPlain(s.text, memory); s.plain == nil {
 		s.parseText()
 		return s
 	}
-	s.isPlain = true
-	s.note(path, data)
+	s.isPlain, s.read = true, []string{path}
 	return s
 }
 
@@ -221,6 +218,9 @@ func (s *Source) Stale() bool {
 		data, err := readFile(path) // a file that cannot be read counts as a missing one
 		if errors.Is(err, regularfile.ErrSpecial) {
 			return false
+		}
+		if s.isPlain && path == s.Name() { // the only one
+			return string(data) != s.text
 		}
 		was, known := s.content[path]
 		return !known || was != digest(data)

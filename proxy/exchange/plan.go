@@ -1,9 +1,9 @@
 package exchange
 
 import (
-	"runtime"
 	"time"
 
+	"example.com/ferry/internal/pace"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/route"
@@ -27,20 +27,35 @@ type Plan struct {
 	MaxDuration time.Duration   // longest time of a request with its response; zero or negative means no limit
 }
 
-// turn is how many routes are looked up before other goroutines get their turn: event loops share the processor.
-const turn = 128
-
 // NewPlan creates a Plan for a listener. clusters must contain every cluster that table names.
 func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
+	return NewPlanAfter(nil, listener, table, clusters, metrics, log)
+}
+
+// NewPlanAfter is NewPlan for the next configuration of a listener that has a Plan, or nil. Counters of routes that both tables share are not
+// looked up again.
+func NewPlanAfter(before *Plan, listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
 	p := &Plan{Table: table, Listener: metrics.Listener(listener), Log: log}
 	for _, name := range table.Clusters() {
 		p.Clusters = append(p.Clusters, clusters[name])
 	}
+	var last []*route.Route
+	if before != nil && before.Listener == p.Listener {
+		last = before.Table.Routes()
+	}
+	p.Routes = make([]*traffic.Route, len(table.Routes()))
 	for i, r := range table.Routes() {
-		p.Routes = append(p.Routes, metrics.Route(listener, r.Name))
-		if i%turn == 0 {
-			runtime.Gosched()
+		if i < len(last) && last[i] == r {
+			p.Routes[i] = before.Routes[i]
+		} else {
+			p.Routes[i] = metrics.Route(listener, r.Name)
+		}
+		if i%batch == 0 {
+			pace.Step()
 		}
 	}
 	return p
 }
+
+// batch is how many routes are compared between looks at the clock.
+const batch = 64

@@ -176,8 +176,9 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 	}
 	if c.PerTryTimeout < 0 {
 		b.addError(at.dot("per_try_timeout"), "%v: write a time, or 0 for none", c.PerTryTimeout)
+	} else {
+		b.errs.AddDuration("route", string(at.dot("per_try_timeout")), c.PerTryTimeout)
 	}
-	b.errs.AddDuration("route", string(at.dot("per_try_timeout")), c.PerTryTimeout)
 	c.Budget.Check("route", string(at.dot("budget")), &b.errs)
 	r.Budget = balance.NewBudget(c.Budget)
 }

@@ -13,9 +13,27 @@ const maxHost = 255
 
 // virtualHost is a compiled VirtualHost.
 type virtualHost struct {
-	rules  []Rule // what routes were compiled from
+	hosts  []string // names of the configuration
+	at     int      // index in Config.VirtualHosts
+	rules  []Rule   // what routes were compiled from
 	routes []*Route
 	index  index
+
+	payloads bool           // a route has a condition on the payload
+	clusters []namedCluster // that routes forward to, in their order; each is another one than that before it
+}
+
+// namedCluster is a cluster and its index in Table.Clusters.
+type namedCluster struct {
+	name  string
+	index int
+}
+
+// uses notes that a route forwards to a cluster.
+func (v *virtualHost) uses(name string, index int) {
+	if n := len(v.clusters); n == 0 || v.clusters[n-1].index != index {
+		v.clusters = append(v.clusters, namedCluster{name, index})
+	}
 }
 
 // hosts maps host names to virtual hosts.
@@ -25,8 +43,8 @@ type hosts struct {
 	catchAll *virtualHost            // for *; nil if there is none
 }
 
-// add maps name to v. If name is not valid, add returns the reason.
-func (hs *hosts) add(name string, v *virtualHost) (reason string) {
+// add maps name to v. If name is not valid, add returns the reason. valid says that it was valid in the table before.
+func (hs *hosts) add(name string, v *virtualHost, valid bool) (reason string) {
 	if name == "*" {
 		if hs.catchAll != nil {
 			return "is listed twice: one virtual host takes all other hosts"
@@ -39,13 +57,16 @@ func (hs *hosts) add(name string, v *virtualHost) (reason string) {
 	if suffix, ok := strings.CutPrefix(key, "*."); ok {
 		key, bare, set = "."+suffix, suffix, hs.wildcard
 	}
-	edit := http1.RequestEdit{Host: bare}
-	switch {
-	case bare == "" || edit.Validate() != nil || len(bare) > maxHost:
-		return "is not a host: write a name, *.name, or *"
-	case len(trimPort([]byte(bare))) != len(bare):
-		return "has a port, which is not matched: leave it out"
-	case set[key] != nil:
+	if !valid {
+		edit := http1.RequestEdit{Host: bare}
+		switch {
+		case bare == "" || edit.Validate() != nil || len(bare) > maxHost:
+			return "is not a host: write a name, *.name, or *"
+		case len(trimPort([]byte(bare))) != len(bare):
+			return "has a port, which is not matched: leave it out"
+		}
+	}
+	if set[key] != nil {
 		return "is listed twice: each host belongs to one virtual host"
 	}
 	set[key] = v

@@ -2,9 +2,10 @@ package route
 
 import (
 	"maps"
-	"runtime"
 	"slices"
 	"strings"
+
+	"example.com/ferry/internal/pace"
 )
 
 // index skips routes of a virtual host that cannot match a request. The index has lists of indices of
@@ -55,9 +56,7 @@ func (t *Table) newIndex(routes []*Route, least int) index {
 		if l.parent >= 0 {
 			l.routes = l.routes.add(x.literals[l.parent].routes)
 		}
-		if i%turn == 0 {
-			runtime.Gosched()
-		}
+		pace.Step()
 	}
 	return x
 }

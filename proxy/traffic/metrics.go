@@ -1,6 +1,10 @@
 package traffic
 
-import "sync"
+import (
+	"sync"
+
+	"example.com/ferry/internal/pace"
+)
 
 // Metrics has the counters of a proxy. Any goroutine may call its methods.
 type Metrics struct {
@@ -9,6 +13,8 @@ type Metrics struct {
 	mu        sync.Mutex
 	listeners map[string]*Listener
 	routes    map[routeKey]*Route
+	kept      []*Route // of the last Keep
+	added     []*Route // to routes since then
 }
 
 type routeKey struct{ listener, name string }
@@ -44,13 +50,14 @@ func (b *Metrics) Route(listener, name string) *Route {
 	if r == nil {
 		r = &Route{Listener: listener, Name: name, perLoop: make([]lockedTally, b.loops)}
 		b.routes[at] = r
+		b.added = append(b.added, r)
 	}
 	return r
 }
 
 // Keep removes all counters except those of listeners and routes. It is called after a reload. Requests that began
 // before may still use removed counters, but Snapshot does not include them. If a removed name is used again, its
-// counters start at zero.
+// counters start at zero. The slice of routes must not be changed afterwards.
 func (b *Metrics) Keep(listeners []*Listener, routes []*Route) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,8 +65,37 @@ func (b *Metrics) Keep(listeners []*Listener, routes []*Route) {
 	for _, l := range listeners {
 		b.listeners[l.Name] = l
 	}
-	clear(b.routes)
-	for _, r := range routes {
-		b.routes[routeKey{r.Listener, r.Name}] = r
+	last, gone := b.kept, map[*Route]bool{}
+	for i, r := range last {
+		if i >= len(routes) || routes[i] != r {
+			gone[r] = true
+		}
+		if i%batch == 0 {
+			pace.Step()
+		}
 	}
+	for _, r := range b.added {
+		gone[r] = true
+	}
+	for i, r := range routes {
+		if len(gone) > 0 {
+			delete(gone, r)
+		}
+		if i >= len(last) || last[i] != r {
+			b.routes[routeKey{r.Listener, r.Name}] = r
+		}
+		if i%batch == 0 {
+			pace.Step()
+		}
+	}
+	for r := range gone {
+		if at := (routeKey{r.Listener, r.Name}); b.routes[at] == r {
+			delete(b.routes, at)
+		}
+		pace.Step()
+	}
+	b.kept, b.added = routes, nil
 }
+
+// batch is how many routes are compared between looks at the clock.
+const batch = 64
