@@ -84,6 +84,7 @@ func (e *experiment) run(p routeproxy.Proxy, count int, window time.Duration) (f
 	if err != nil {
 		return nil, err
 	}
+	t.prepare(reloads)
 	var took time.Duration
 	ended := make(chan error, 1)
 	go func() {

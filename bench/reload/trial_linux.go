@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"example.com/ferry/bench/internal/httpproxy"
 	"example.com/ferry/bench/internal/keepalive"
 	"example.com/ferry/bench/internal/pinned"
@@ -21,6 +23,7 @@ import (
 // trial is a started proxy with its client and its server.
 type trial struct {
 	set     routeset.Set // that of the last reload
+	next    []nextSet    // of the next reloads
 	setup   httpproxy.Setup
 	backend *pinned.Process
 	proxy   *routeproxy.Running
@@ -86,6 +89,21 @@ func (t *trial) stop() {
 	}
 }
 
+// nextSet is a set of routes whose files are made.
+type nextSet struct {
+	set   routeset.Set
+	files routeproxy.Prepared
+}
+
+// prepare makes the files of the next reloads. It takes CPU time that the client would lack.
+func (t *trial) prepare(reloads int) {
+	set := t.set
+	for range reloads {
+		set.Version++
+		t.next = append(t.next, nextSet{set, t.proxy.Prepare(set)})
+	}
+}
+
 // rest is how long a proxy may take to end its old processes, or to collect its garbage, after a reload.
 const rest = 200 * time.Millisecond
 
@@ -105,9 +123,11 @@ func (t *trial) idleReloads() (wall, cpu float64, err error) {
 // reload replaces the prefix of the last route, and returns how long that took and which CPU time the proxy used until a rest after it. If
 // the proxy lost the signal, both count from the last one.
 func (t *trial) reload(rest time.Duration) (took, cpu time.Duration, err error) {
-	old := t.set
-	t.set.Version++
-	prepared := t.proxy.Prepare(t.set)
+	if len(t.next) == 0 {
+		t.prepare(1)
+	}
+	old, prepared := t.set, t.next[0].files
+	t.set, t.next = t.next[0].set, t.next[1:]
 	for attempt := range attempts {
 		before, err := t.proxy.CPUWithEnded()
 		if err != nil {
@@ -140,8 +160,9 @@ var errLate = errors.New("the new routes do not count")
 const (
 	agreeing = 5 // pairs of requests that have to agree: old and new processes may accept connections for a while
 	patience = 10 * time.Second
-	pause    = 500 * time.Microsecond
 )
+
+var pause = unix.Timespec{Nsec: 500_000}
 
 // waitFor waits until the last route of a set takes requests, and those of another version of it get 404, and returns when
 // that was first so.
@@ -173,7 +194,9 @@ func (t *trial) waitFor(set routeset.Set, other int) (first time.Time, err error
 		default:
 			count++
 		}
-		time.Sleep(pause)
+		if err := unix.Nanosleep(&pause, nil); err != nil && !errors.Is(err, unix.EINTR) { // time.Sleep takes a millisecond
+			return first, err
+		}
 	}
 	return first, nil
 }
