@@ -524,3 +524,29 @@ func TestTurn(t *testing.T) {
 		}
 	})
 }
+
+// TestQueue reads the queue of a connection: all bytes written in the turn, in order.
+func TestQueue(t *testing.T) {
+	both(t, func(t *testing.T, cfg Config) {
+		g := start(t, cfg)
+		queued := make(chan []byte, 1)
+		want := noise(1, 50_000)
+		to := listen(t, g, accept(func() *script {
+			return &script{opened: func(c *Conn) {
+				c.Write(want[:100])
+				c.Write(want[100:])
+				c.queue.head.off += 10 // the system has accepted 10 bytes
+				var got []byte
+				for piece := range c.Queue() {
+					got = append(got, piece...)
+				}
+				c.queue.head.off -= 10
+				queued <- got
+			}}
+		}))
+		connect(t, to)
+		if got := wait(t, "the queue", queued); !bytes.Equal(got, want[10:]) {
+			t.Errorf("%d bytes in the queue, want the last %d", len(got), len(want)-10)
+		}
+	})
+}

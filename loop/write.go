@@ -2,6 +2,7 @@ package loop
 
 import (
 	"errors"
+	"iter"
 
 	"example.com/ferry/internal/bufpool"
 )
@@ -148,6 +149,18 @@ func (c *Conn) MoveQueue(to *Conn, n int) bool {
 	}
 	c.queue.drop(&c.loop.free)
 	return true
+}
+
+// Queue calls yield for each piece of the write queue, first to last: the bytes that were not passed to the layer or the system. A piece is
+// valid until the next call of a method of c.
+func (c *Conn) Queue() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for piece := c.queue.head; piece != nil; piece = piece.next {
+			if !yield(piece.b[piece.off:]) {
+				return
+			}
+		}
+	}
 }
 
 // DropQueue drops the queue of a connection that is being opened and returns true. So another request can use the connection.

@@ -221,6 +221,12 @@ func (r *Relay) KeepsRequest() bool {
 	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.up != nil && r.up.MayResend(r.Method != nil)
 }
 
+// SentOnce reports whether the route retries the request only if no byte of it was sent.
+func (r *Relay) SentOnce() bool {
+	retry := r.Route.Forward.Retry
+	return r.Method == nil && (retry == nil || !retry.Idempotent)
+}
+
 // RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. last means
 // that RequestEnd follows without trailers. pause means that the client is paused until ResumeRequest. Ready must be true.
 func (r *Relay) RequestData(p []byte, last bool) (pause bool) {

@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"iter"
+
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
 )
@@ -15,6 +17,10 @@ const (
 type ReplayBuffer struct {
 	// Whole means that the buffer holds every byte of the request that has arrived, so the request can be sent again.
 	Whole bool
+
+	// Deferred means that the body is not copied, because the request is sent only once, to a connection that is open. The Upstream
+	// calls KeepUnsent if it finds that connection closed before a byte of the request was sent.
+	Deferred bool
 
 	headLen int // length of the head in bytes; b starts with the head
 	b       []byte
@@ -45,6 +51,17 @@ func (r *ReplayBuffer) KeepBody(p []byte) {
 	r.append(p)
 }
 
+// KeepUnsent copies a body whose copy was deferred. body yields all bytes of it that have arrived. It does nothing if Deferred is false.
+func (r *ReplayBuffer) KeepUnsent(body iter.Seq[[]byte]) {
+	if !r.Deferred {
+		return
+	}
+	r.Whole, r.Deferred = true, false
+	for piece := range body {
+		r.KeepBody(piece)
+	}
+}
+
 // Forget drops the body and makes Whole false: the request cannot be sent again.
 func (r *ReplayBuffer) Forget() {
 	r.b, r.Whole = r.b[:r.headLen], false
@@ -63,7 +80,7 @@ func (r *ReplayBuffer) Body() []byte { return r.b[r.headLen:] }
 // Reset empties the buffer for another request.
 func (r *ReplayBuffer) Reset() {
 	r.release()
-	r.Whole, r.headLen, r.b = false, 0, r.small[:0]
+	r.Whole, r.Deferred, r.headLen, r.b = false, false, 0, r.small[:0]
 }
 
 func (r *ReplayBuffer) release() {

@@ -33,7 +33,6 @@ type downstreamSide struct {
 	bodyRead    int64 // bytes of the body read so far
 	framed      bool  // the upstream side asked for a framed body
 	tunnel      bool  // the client asks for a tunnel, and the server speaks another protocol
-	request     route.Request
 	payload     payload
 	trailers    *trailerFields // trailers of a body that is not framed
 
@@ -206,9 +205,11 @@ func (d *downstreamSide) release() {
 	}
 	d.payload = payload{}
 	d.relay.Release()
-	d.head.Reset()
+	if d.headSize == 0 { // the parser resets a complete head
+		d.head.Reset()
+	}
 	d.settings, d.client = nil, nil
-	d.request, d.requestHead, d.trailers = route.Request{}, requestHead{}, nil
+	d.requestHead, d.trailers = requestHead{}, nil
 	d.headTimed, d.halfClosed, d.closing, d.keepAlive = false, false, false, false
 	d.headSize, d.bodyRead, d.framed, d.tunnel = 0, 0, false, false
 	d.status, d.framing = 0, asReceived

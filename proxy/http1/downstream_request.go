@@ -57,7 +57,7 @@ func (d *downstreamSide) match(p []byte) int {
 	result := route.NeedPayload
 	if m == nil {
 		m = d.loopState.matchers.Get(d.settings.plan.Table)
-		found, result = m.Match(&d.request, nil, d.head.Framing == wire.BodyNone)
+		found, result = m.Match(&d.loopState.request, nil, d.head.Framing == wire.BodyNone)
 	}
 	if result == route.NeedPayload {
 		if d.payload.matcher == nil {
@@ -68,7 +68,7 @@ func (d *downstreamSide) match(p []byte) int {
 			d.malformed(err)
 			return len(p)
 		}
-		if found, result = m.Continue(&d.request, content, whole); result == route.NeedPayload {
+		if found, result = m.Continue(&d.loopState.request, content, whole); result == route.NeedPayload {
 			d.awaitPayload()
 			return 0
 		}
@@ -78,15 +78,16 @@ func (d *downstreamSide) match(p []byte) int {
 	return d.admit(found, p)
 }
 
-// setRouteRequest sets the fields that routes are matched against. They are views of the head.
+// setRouteRequest sets the fields that routes are matched against. They are views of the head, which are valid until match returns.
 func (d *downstreamSide) setRouteRequest() {
 	h, data := &d.head, d.requestHead.data
-	d.request = route.Request{
+	r := &d.loopState.request
+	*r = route.Request{
 		Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Path: h.Path.Of(data), Query: h.Query.Of(data), Header: &d.requestHead,
 	}
-	d.relay.TLS.SetRequest(&d.request)
-	if len(d.request.Path) == 0 {
-		d.request.Path = rootPath
+	d.relay.TLS.SetRequest(r)
+	if len(r.Path) == 0 {
+		r.Path = rootPath
 	}
 }
 
@@ -162,7 +163,8 @@ func (d *downstreamSide) forward(p []byte) {
 	}
 	if d.relay.KeepsRequest() || d.tunnel {
 		d.relay.Replay.KeepHead(p[:d.headSize])
-		d.relay.Replay.Whole = true
+		d.relay.Replay.Deferred = d.defersReplay()
+		d.relay.Replay.Whole = !d.relay.Replay.Deferred
 	}
 	switch {
 	case d.relay.Changes.Upgrade && (d.tunnel || !d.relay.Ready()):
@@ -172,6 +174,13 @@ func (d *downstreamSide) forward(p []byte) {
 	default:
 		d.relay.WatchBody()
 	}
+}
+
+// defersReplay reports whether the body is not copied to Replay. The upstream side does that if it has to move the request to another
+// connection. Once a byte is sent, no copy is needed.
+func (d *downstreamSide) defersReplay() bool {
+	up, ok := d.relay.Upstream().(*upstreamSide)
+	return ok && up.reused && d.framed && d.relay.SentOnce()
 }
 
 // idempotentMethods has the names of the idempotent methods, which may be sent twice (RFC 9110, section 9.2.2). Other

@@ -38,7 +38,7 @@ func (d *downstreamSide) redirect(r *route.Route) {
 	d.keepAlive = d.keepsConnection()
 	b := appendStatusLine(d.loopState.scratch[:0], r.Redirect.Status)
 	b = append(b, "Location: "...)
-	b = r.AppendLocation(b, &d.request)
+	b = r.AppendLocation(b, &d.loopState.request)
 	b = append(b, "\r\n"...)
 	d.writeLocal(b, r.Redirect.Status, "")
 }

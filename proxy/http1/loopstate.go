@@ -25,6 +25,7 @@ type loopState struct {
 	matchers  route.Matchers
 	connInfos map[*loop.Conn]connInfo // entries exist only for connections that need one
 	scratch   []byte                  // buffer for building response heads
+	request   route.Request           // the request that a route is being found for: see setRouteRequest
 	edit      wire.ResponseEdit
 	fields    neutralFields
 }

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"errors"
+	"iter"
 	"os"
 
 	"example.com/ferry/loop"
@@ -23,6 +24,7 @@ type upstreamSide struct {
 	// The request.
 	reused         bool   // the connection has served other requests
 	bytesWritten   int64  // bytes of the request, queued bytes included
+	headWritten    int    // bytes of them that are the request's head
 	requestWritten bool   // the request is completely written or queued
 	inChunks       bool   // the body arrives as content and is written in chunks
 	upgrade        bool   // the request asks the server for an upgrade
@@ -295,9 +297,24 @@ func (u *upstreamSide) reconnect() bool {
 	}
 	old.SetHandler(loop.Base{})
 	old.Abort(nil)
+	u.relay.Replay.KeepUnsent(u.unsentBody(c))
 	u.conn, u.reused = c, false
 	u.enter(connecting)
 	return true
+}
+
+// unsentBody returns the pieces of the request's body in the queue of c, which has the request from its first byte.
+func (u *upstreamSide) unsentBody(c *loop.Conn) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		head := u.headWritten
+		for piece := range c.Queue() {
+			n := min(head, len(piece))
+			head -= n
+			if n < len(piece) && !yield(piece[n:]) {
+				return
+			}
+		}
+	}
 }
 
 // release returns this side to its connectorLoop.
@@ -307,7 +324,7 @@ func (u *upstreamSide) release() {
 		u.head = nil
 	}
 	u.relay, u.pool, u.conn = nil, nil, nil
-	u.reused, u.bytesWritten, u.requestWritten, u.inChunks, u.upgrade, u.closing = false, 0, false, false, false, false
+	u.reused, u.bytesWritten, u.headWritten, u.requestWritten, u.inChunks, u.upgrade, u.closing = false, 0, 0, false, false, false, false
 	u.responseHead, u.framed, u.trailers = responseHead{}, false, nil
 	u.tunnel, u.protocol, u.accept = false, u.protocol[:0], ""
 	if u.state != unused {

@@ -20,7 +20,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 	} else {
 		b = u.appendNeutral(b, h, end)
 	}
-	u.owner.scratch = b
+	u.owner.scratch, u.headWritten = b, len(b)
 	u.send(b)
 	return framed
 }
