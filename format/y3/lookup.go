@@ -38,52 +38,63 @@ func (f Format) Descriptor() format.Descriptor {
 // value. It copies nothing. The Span is valid while data is unchanged. A missing key gives field.ErrNotFound. Data that
 // ends early gives a wrapped io.ErrUnexpectedEOF. Other malformed data gives *format.SyntaxError. Y3 SPEC draft-01.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
-	return lookup(data, p.Steps(), f.Dialect) // the compiler inlines Lookup into its wrapper for interface calls, so such a call is one call
+	// The compiler inlines Lookup into its wrapper for interface calls, so such a call is two calls. The second one has
+	// the arguments in the order of the first, so that they stay in their registers.
+	return lookup(f.Dialect, data, p.Steps())
 }
 
-// lookup is the fast path of Lookup. It follows keys to packets with lengths of one or two bytes, and its state fits in
-// registers. At any other packet, also a malformed one, it continues with followPath.
-func lookup(data []byte, steps []field.Step, d Dialect) (field.Span, error) {
-	pos, i, node := 0, 0, data // node is data up to the end of the current container
+// lookup is the fast path of Lookup. It follows keys to packets with lengths of one or two bytes. At any other packet,
+// also a malformed one, it continues with followPath. Its state fits in registers; a capacity that is equal to the
+// length needs none.
+func lookup(d Dialect, data []byte, steps []field.Step) (field.Span, error) {
+	data = data[:len(data):len(data)]
+	steps = steps[:len(steps):len(steps)]
+	pos, end := 0, len(data) // end is the end of the current container
 steps:
-	for i < len(steps) && len(node) >= 2 {
-		key := steps[i].Key
+	for len(steps) > 0 && end >= 2 {
+		key := steps[0].Key
 		if key < 0 {
 			break
 		}
-		lengths := node[1:]
-		tags := node[:len(lengths)] // as long as lengths, so that one bounds check covers both
+		lengths := data[1:end]
+		tags := data[:len(lengths)] // as long as lengths, so that one bounds check covers both
 		for {
 			if uint(pos) >= uint(len(tags)) {
 				break steps
 			}
-			n, tag, off := int(lengths[pos]), tags[pos], pos+2
+			n, off := int(lengths[pos]), pos+2
+			if int(tags[pos]&keyMask) == key {
+				break
+			}
 			if n >= 0x40 {
-				if n&0xc0 != 0x80 || uint(off) >= uint(len(node)) || node[off] >= 0x80 {
+				if n = readTwoByteLength(lengths, pos, n); n == 0 {
 					break steps
 				}
-				n, off = n&0x3f<<7|int(node[off]), off+1
+				off++
 			}
-			if int(tag&keyMask) != key {
-				pos = off + n
-				continue
-			}
-			end := off + n
-			if end > len(node) {
+			pos = off + n
+		}
+		n, off, tag := int(lengths[pos]), pos+2, tags[pos]
+		if n >= 0x40 {
+			if n = readTwoByteLength(lengths, pos, n); n == 0 {
 				break steps
 			}
-			node = node[:end]
-			kind := d.kind(node, tag, off, end)
-			if i++; i == len(steps) {
-				return field.Span{Head: pos, Off: off, End: end, Kind: kind}, nil
-			}
-			if pos = off; kind != field.Map {
-				return followPath(data, field.Span{Off: off, End: end, Kind: kind}, steps[i:], d)
-			}
-			continue steps
+			off++
+		}
+		stop := off + n
+		if stop > len(lengths)+1 {
+			break steps
+		}
+		if len(steps) == 1 {
+			return field.Span{Head: pos, Off: off, End: stop, Kind: d.kind(data, tag, off, stop)}, nil
+		}
+		steps, pos, end = steps[1:], off, stop
+		// This is d.kind != field.Map, without an intermediate value.
+		if tag&(nodeFlag|sliceFlag) != nodeFlag || d == P && off < stop && data[off]&keyMask == 0 {
+			return followPath(data, field.Span{Off: off, End: stop, Kind: d.kind(data, tag, off, stop)}, steps, d)
 		}
 	}
-	return followPath(data, field.Span{Off: pos, End: len(node), Kind: field.Map}, steps[i:], d)
+	return followPath(data, field.Span{Off: pos, End: end, Kind: field.Map}, steps, d)
 }
 
 // followPath returns the span that steps lead to from parent. parent may be only the last part of its container.

@@ -88,6 +88,15 @@ func readLength(data []byte, pos, end int) (n, off int, err error) {
 	return 0, 0, truncated(data, end, end, 0)
 }
 
+// readTwoByteLength returns the length at pos if it has two bytes, of which first is the first. For another length, and
+// for 0, it returns 0.
+func readTwoByteLength(data []byte, pos, first int) int {
+	if first&0x40 != 0 || uint(pos+1) >= uint(len(data)) || data[pos+1] >= 0x80 {
+		return 0
+	}
+	return first&0x3f<<7 | int(data[pos+1])
+}
+
 // truncated returns the error for a packet that exceeds end. n is the length of the value, which starts at pos. If the
 // length itself is incomplete, n is 0. If data continues after end, the enclosing node is malformed. Otherwise data
 // ends early.

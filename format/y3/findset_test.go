@@ -1,0 +1,65 @@
+package y3
+
+import (
+	"errors"
+	"testing"
+
+	"example.com/ferry/field"
+)
+
+// TestFindLikeLookup compares Find with Lookup where sets and messages have different orders, shapes and keys.
+func TestFindLikeLookup(t *testing.T) {
+	t.Parallel()
+	long := string(make([]byte, 100))
+	for name, data := range map[string]string{
+		"fields":       "\x11\x01w\x0a\x01x\x07\x01y\x10\x01z",
+		"nodes":        "\x11\x01w\x8a\x06\x0a\x01x\x11\x01y\x87\x03\x09\x01z",
+		"one node":     "\x81\x0c\x11\x01w\x0a\x01x\x07\x01y\x10\x01z",
+		"long":         "\x81\x81\x6a\x10\x80\x64" + long + "\x11\x80\x64" + long + "\x0a\x01x\x07\x01y",
+		"three bytes":  "\x81\x80\x00\x10\x80\x80\x01x\x11\x80\x80\x01y\x07\x80\x00\x0a\x00",
+		"repeated":     "\x81\x0c\x11\x01w\x11\x01x\x0a\x01y\x0a\x01z",
+		"slice":        "\xc1\x06\x00\x01x\x00\x01y",
+		"primitive":    "\x01\x03\x11\x01w",
+		"cut":          "\x81\x0c\x11\x01w\x0a\x01",
+		"past the end": "\x81\x05\x11\x01w\x0a\x01x",
+		"empty":        "",
+	} {
+		for _, texts := range [][]string{
+			{"0x0a.0x0a", "0x11"},
+			{"", "0x0a.0x0a", "0x07.0x09", "0x11"},
+			{"0x11", "0x0a", "0x07", "0x10"},
+			{"0x10", "0x07", "0x0a", "0X0a", "5"},
+			{"0x01"},
+			{"0x01", "0x01.0x11"},
+			{"0x01.0x11", "0x01.0x0a", "0x01.0x07", "0x01.0x10"},
+			{"0x01.0x10", "0x01.0x11", "0x01.0x12"},
+			{"0x01.0x10", "0x01.0X10", "0x01.0x11.0x12", "0x01.0x11"},
+			{"0x01.0", "0x01.1", "0x01.2"},
+			{"5", "6"},
+			{},
+		} {
+			var paths []field.Path
+			for _, text := range texts {
+				paths = append(paths, field.MustParse(text))
+			}
+			set, err := field.NewSet(paths...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spans := make([]field.Span, len(paths))
+			for i := range spans {
+				spans[i] = field.Span{Head: -1}
+			}
+			err = Format{}.Find([]byte(data), set, spans)
+			for i, p := range paths {
+				want, lookupErr := Format{}.Lookup([]byte(data), p)
+				if lookupErr != nil && !errors.Is(lookupErr, field.ErrNotFound) && err == nil {
+					t.Errorf("%s, %v: Find gives no error, Lookup of %s gives %v", name, texts, p, lookupErr)
+				}
+				if spans[i] != want && (err == nil || spans[i] != field.Span{}) {
+					t.Errorf("%s, %v: %s: got %+v, want %+v", name, texts, p, spans[i], want)
+				}
+			}
+		}
+	}
+}
