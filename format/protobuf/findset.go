@@ -14,13 +14,48 @@ func (f Format) Find(data []byte, s *field.Set, spans []field.Span) error {
 		return fmt.Errorf("protobuf: room for %d spans where the set has %d paths", len(spans), s.Len())
 	}
 	spans = spans[:s.Len()]
-	clear(spans)
-	g := setSearch{data: data, nodes: s.Nodes(), spans: spans, left: len(spans)}
-	root := &g.nodes[0]
-	if f.Message == nil && root.Leaf < 0 {
-		return g.searchNumbers(root, 0, len(data))
+	nodes := s.Nodes()
+	if f.Message == nil && len(nodes) == 1+nodes[0].Count && nodes[0].Leaf < 0 && distinctNumbers(&nodes[0]) {
+		return findTopLevel(data, nodes, spans)
 	}
-	return g.storeHit(root, f.rootPlace(data))
+	clear(spans)
+	g := setSearch{data: data, nodes: nodes, spans: spans, left: len(spans)}
+	return g.searchRoot(f)
+}
+
+// distinctNumbers reports whether the children of node have field numbers that do not share a bit.
+func distinctNumbers(node *field.Node) bool {
+	return bits.OnesCount64(node.Filter.Indices&^1) == node.Count
+}
+
+// findTopLevel finds paths of one step, without a schema. nodes is the root and a child for each path. It compares each
+// record with the child after the last one that it has found, because most messages have the order of the set.
+func findTopLevel(data []byte, nodes []field.Node, spans []field.Span) error {
+	want, next := nodes[0].Filter.Indices, 1
+	for pos := 0; want != 0; {
+		r, err := scanRecords(data, pos, len(data), want)
+		if err != nil || r.end == 0 {
+			for i := 1; i < len(nodes); i++ {
+				if want&numberBit(nodes[i].Step.Index) != 0 {
+					spans[nodes[i].Leaf] = field.Span{}
+				}
+			}
+			return err
+		}
+		pos = r.end
+		if next >= len(nodes) || nodes[next].Step.Index != r.number() {
+			for next = 1; next < len(nodes) && nodes[next].Step.Index != r.number(); {
+				next++
+			}
+			if next == len(nodes) { // a path shares the bit of this number
+				continue
+			}
+		}
+		spans[nodes[next].Leaf] = r.span()
+		want &^= numberBit(r.number())
+		next++
+	}
+	return nil
 }
 
 // setSearch is one pass over a message for all paths of a set.
@@ -29,6 +64,17 @@ type setSearch struct {
 	nodes []field.Node
 	spans []field.Span
 	left  int // number of paths still to be found
+}
+
+// searchRoot is not inlined, because it would enlarge the frame of Find.
+//
+//go:noinline
+func (f *setSearch) searchRoot(form Format) error {
+	root := &f.nodes[0]
+	if form.Message == nil && root.Leaf < 0 {
+		return f.searchNumbers(root, 0, len(f.data))
+	}
+	return f.storeHit(root, form.rootPlace(f.data))
 }
 
 // storeHit stores p as the span of node. It then searches p for the children of node.
@@ -63,7 +109,7 @@ func (f *setSearch) searchNumbers(node *field.Node, pos, end int) error {
 	}
 	shared := bits.OnesCount64(left) != bits.OnesCount64(want)
 	for left != 0 {
-		r, err := scanRecords(f.data, pos, end, want, false)
+		r, err := scanRecords(f.data, pos, end, want)
 		if err != nil || r.end == 0 {
 			return err
 		}
@@ -108,7 +154,7 @@ func (f *setSearch) searchFields(node *field.Node, s field.Span, m *schema.Messa
 	}
 	hint := 0
 	for pos := s.Off; want != 0 && f.left > 0; {
-		r, err := scanRecords(f.data, pos, s.End, want, false)
+		r, err := scanRecords(f.data, pos, s.End, want)
 		if err != nil || r.end == 0 {
 			return err
 		}

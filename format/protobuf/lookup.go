@@ -39,15 +39,10 @@ func (Format) WithSchema(m *schema.Message) format.Format { return Format{Messag
 // Data that ends early gives a wrapped io.ErrUnexpectedEOF. Other malformed data gives *format.SyntaxError.
 func (f Format) Lookup(data []byte, p field.Path) (field.Span, error) {
 	if f.Message != nil {
-		at, err := f.followPath(data, p.Steps(), nil)
-		return at.span, err
+		return f.lookupWithSchema(data, p)
 	}
-	return lookup(data, p.Steps()) // the compiler inlines Lookup into its wrapper for interface calls, so such a call is one call
-}
-
-func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	at := field.Span{End: len(data), Kind: field.Map}
-	for i := range steps {
+	for i, steps := 0, p.Steps(); i < len(steps); i++ {
 		if i > 0 && wireType(data[at.Head]&7) != wireLength {
 			return field.Span{}, field.ErrNotFound
 		}
@@ -60,13 +55,21 @@ func lookup(data []byte, steps []field.Step) (field.Span, error) {
 	return at, nil
 }
 
+// lookupWithSchema is not inlined, because it would enlarge the frame of Lookup.
+//
+//go:noinline
+func (f Format) lookupWithSchema(data []byte, p field.Path) (field.Span, error) {
+	at, err := f.followPath(data, p.Steps(), nil)
+	return at.span, err
+}
+
 // findRecord returns the first record in data[pos:end] with this field number.
 func findRecord(data []byte, pos, end, number int) (record, error) {
 	if number <= 0 {
 		return record{}, field.ErrNotFound
 	}
 	for {
-		r, err := scanRecords(data, pos, end, numberBit(number), false)
+		r, err := scanRecords(data, pos, end, numberBit(number))
 		if err != nil || r.number() == number {
 			return r, err
 		}
@@ -82,70 +85,80 @@ func findRecord(data []byte, pos, end, number int) (record, error) {
 func numberBit(number int) uint64 { return 1 << (number & 63) }
 
 // scanRecords returns the first record in data[pos:end] whose number has a bit in want. Without one it returns the zero
-// record. It decodes tags and lengths of one or two bytes itself. For any other record it calls readRecord. If odd is
-// true, it returns the first of these other records, or the error of readRecord. A record that exceeds end is noticed
-// only when the next record is read.
-func scanRecords(data []byte, pos, end int, want uint64, odd bool) (record, error) {
+// record. It decodes tags and lengths of one or two bytes itself. For any other record it calls readRecord, and if want
+// is 0, it returns the first of these other records.
+func scanRecords(data []byte, pos, end int, want uint64) (record, error) {
 	const highs = 0x8080808080808080
-	b := data[:end]
-	head := pos
-	for uint(pos) < uint(len(b)) {
-		head = pos
-		tag, off, stop := uint(b[pos]), pos+1, 0
-		if tag-8 >= 0x80-8 { // the tag has two bytes, or its field number is 0
-			if tag < 8 || uint(off) >= uint(len(b)) || b[off]-1 >= 0x7f {
-				tag = uint(wireEnd)
-			} else {
-				tag, off = tag&0x7f|uint(b[off])<<7, off+1
+	b := data[:end:end] // a capacity that is equal to the length needs no register
+	for pos < len(b) {
+		next := b[1:]         // the bytes after tags
+		tags := b[:len(next)] // as long as next, so that one bounds check covers both
+	usual:
+		for uint(pos) < uint(len(tags)) {
+			tag, c, off := uint(tags[pos]), next[pos], pos+1 // c is the byte at off
+			if tag-8 >= 0x80-8 {                             // the tag has two bytes, or its field number is 0
+				if off++; tag < 8 || c-1 >= 0x7f || uint(off) >= uint(len(b)) {
+					break
+				}
+				tag, c = tag&0x7f|uint(c)<<7, b[off]
 			}
-		}
-		switch wireType(tag & 7) {
-		case wireVarint:
-			switch rest := b[off:]; {
-			case len(rest) > 0 && rest[0] < 0x80:
-				stop = off + 1
-			case len(rest) > 1 && rest[1] < 0x80:
-				stop = off + 2
-			case len(rest) >= 10:
-				if last := ^binary.LittleEndian.Uint64(rest) & highs; last != 0 {
+			stop := off + 1
+			switch wireType(tag & 7) { // its branches are predicted, while a size from a table would delay the next record
+			case wireVarint:
+				if c < 0x80 {
+					break
+				}
+				if uint(stop) < uint(len(b)) && b[stop] < 0x80 {
+					stop = off + 2
+					break
+				}
+				rest := b[off:]
+				if len(rest) < 10 {
+					break usual
+				}
+				switch last := ^binary.LittleEndian.Uint64(rest) & highs; {
+				case last != 0:
 					stop = off + bits.TrailingZeros64(last)/8 + 1
-				} else if rest[8] < 0x80 {
+				case rest[8] < 0x80:
 					stop = off + 9
-				} else if rest[9] <= 1 {
+				case rest[9] <= 1:
 					stop = off + 10
+				default:
+					break usual
 				}
-			}
-		case wireFixed64:
-			stop = off + 8
-		case wireFixed32:
-			stop = off + 4
-		case wireLength:
-			if off+1 < len(b) {
-				if n := int(b[off]); n < 0x80 {
-					off++
-					stop = off + n
-				} else if more := int(b[off+1]); more < 0x80 {
-					off += 2
-					stop = off + n&0x7f + more<<7
+			case wireFixed64:
+				stop = off + 8
+			case wireFixed32:
+				stop = off + 4
+			case wireLength:
+				if off = stop; c < 0x80 {
+					stop += int(c)
+					break
 				}
+				if uint(off) >= uint(len(b)) || b[off] >= 0x80 {
+					break usual
+				}
+				off++
+				stop = off + int(c&0x7f) + int(b[off-1])<<7
+			default:
+				break usual
 			}
-		}
-		if stop == 0 {
-			r, err := readRecord(data, head, end)
-			if err != nil || odd || want&numberBit(r.number()) != 0 {
-				return r, err
+			if stop > len(b) {
+				break
 			}
-			pos = r.end
-			continue
+			if want>>(tag>>3&63)&1 != 0 {
+				return record{int(tag), pos, off, stop}, nil
+			}
+			pos = stop
 		}
-		if want>>(tag>>3&63)&1 != 0 && stop <= len(b) {
-			return record{int(tag), head, off, stop}, nil
+		if pos == len(b) {
+			break
 		}
-		pos = stop
+		r, err := readRecord(data, pos, end)
+		if err != nil || want == 0 || want&numberBit(r.number()) != 0 {
+			return r, err
+		}
+		pos = r.end
 	}
-	if pos <= end {
-		return record{}, nil
-	}
-	_, err := readRecord(data, head, end) // the last record exceeds end: reading it again gives the error
-	return record{}, err
+	return record{}, nil
 }

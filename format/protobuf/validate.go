@@ -44,7 +44,7 @@ type validator struct {
 // validateRecords validates the records of a message without a schema.
 func validateRecords(data []byte, strict bool) error {
 	for pos := 0; ; {
-		r, err := scanRecords(data, pos, len(data), 0, true)
+		r, err := scanRecords(data, pos, len(data), 0)
 		if err != nil || r.end == 0 {
 			return err
 		}

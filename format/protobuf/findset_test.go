@@ -1,0 +1,64 @@
+package protobuf
+
+import (
+	"errors"
+	"testing"
+
+	"example.com/ferry/field"
+)
+
+// TestFindLikeLookup compares Find with Lookup where sets and messages have different orders, depths and numbers.
+func TestFindLikeLookup(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{
+		"in order":     "\x08\x01\x10\x02\x18\x03\x20\x04",
+		"out of order": "\x20\x04\x18\x03\x10\x02\x08\x01",
+		"repeated":     "\x08\x01\x08\x02\x10\x01\x10\x02",
+		"shared bits":  "\x88\x04\x07\x08\x01\x80\x04\x05\x90\x04\x06\x10\x02", // fields 65, 1, 64, 66, 2
+		"nested":       "\x3a\x04\x08\x01\x18\x02\x08\x05",
+		"group":        "\x13\x08\x01\x14\x08\x05",
+		"long":         "\x88\x80\x00\x01\x10\x80\x80\x80\x01\x1a\x82\x80\x00xx\x20\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+		"cut":          "\x08\x01\x1a\x05x",
+		"one byte":     "\x08\x01\x10",
+		"empty":        "",
+	} {
+		for _, texts := range [][]string{
+			{"1", "2", "3", "4"},
+			{"4", "1"},
+			{"7", "7.3"},
+			{"7.1", "7.3"},
+			{"7.1", "1"},
+			{"64", "65"},
+			{"1", "65"},
+			{"2", "66", "64"},
+			{"0", "1"},
+			{"1", "name"},
+			{"", "1"},
+			{""},
+			{},
+		} {
+			var paths []field.Path
+			for _, text := range texts {
+				paths = append(paths, field.MustParse(text))
+			}
+			set, err := field.NewSet(paths...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			spans := make([]field.Span, len(paths))
+			for i := range spans {
+				spans[i] = field.Span{Head: -1}
+			}
+			err = Format{}.Find([]byte(data), set, spans)
+			for i, p := range paths {
+				want, lookupErr := Format{}.Lookup([]byte(data), p)
+				if lookupErr != nil && !errors.Is(lookupErr, field.ErrNotFound) && err == nil {
+					t.Errorf("%s, %v: Find gives no error, Lookup of %s gives %v", name, texts, p, lookupErr)
+				}
+				if spans[i] != want && (err == nil || spans[i] != field.Span{}) {
+					t.Errorf("%s, %v: %s: got %+v, want %+v", name, texts, p, spans[i], want)
+				}
+			}
+		}
+	}
+}
