@@ -61,6 +61,19 @@ type report struct {
 	Goals   []line
 }
 
+// Count returns how many goals have a verdict: yes, no or undecided. A goal measured on two CPU models counts twice.
+func (r report) Count(verdict harness.Verdict) int {
+	n := 0
+	for _, l := range r.Goals {
+		for _, m := range l.Measured {
+			if m.Goal.Verdict() == verdict {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // line is a goal in the table that opens the page, with one entry for each CPU model that it was measured on.
 type line struct {
 	Question, Text, Asked string

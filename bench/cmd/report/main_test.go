@@ -74,7 +74,7 @@ func TestTwoMachines(t *testing.T) {
 	if err := write(&page, all); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`<td>0.5 ±0.1</td><td class="yes">yes</td>`, `<td>0.95 ±0.1</td><td class="undecided">undecided</td><td class="text soft">two</td>`, `<section id="ask@two">`} {
+	for _, want := range []string{`1 are met, 0 are missed, and 1 are undecided`, `<td>0.5 ±0.1</td><td class="yes">yes</td>`, `<td>0.95 ±0.1</td><td class="undecided">undecided</td><td class="text soft">two</td>`, `<section id="ask@two">`} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
