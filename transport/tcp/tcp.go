@@ -22,7 +22,8 @@ type Config struct {
 	// HandshakeTimeout bounds the TLS handshake of one connection. Zero means 10 s.
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 
-	// MaxHandshakes bounds the TLS handshakes in progress; a further connection evicts the oldest. Zero means 256.
+	// MaxHandshakes bounds the TLS handshakes in progress. Further connections wait, and a client that is silent for a second meanwhile is
+	// disconnected. Zero means 256.
 	MaxHandshakes int `yaml:"max_handshakes,omitempty"`
 
 	// ClientTLS configures Dial. Nil means the system's root certificates. Versions below TLS 1.3 are never used.

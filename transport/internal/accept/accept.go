@@ -1,7 +1,7 @@
 // Package accept makes a transport.Listener of a net.Listener. Accept returns when its context ends. A client that never
 // completes its handshake does not delay other clients.
 //
-// One goroutine accepts connections. If there is a handshake, each connection has one more goroutine that performs it. Accept
+// One goroutine accepts connections. If there is a handshake, each connection has one more goroutine that performs it, up to a bound. Accept
 // returns only connections with a complete handshake.
 //
 //	l := accept.New(tcpListener, accept.Handshake{})
@@ -22,7 +22,7 @@ import (
 type Handshake struct {
 	Do      func(context.Context, net.Conn) (net.Conn, error) // performs the handshake; nil means no handshake
 	Timeout time.Duration                                     // bound on one handshake
-	Max     int                                               // handshakes in progress at one time; a further connection evicts the oldest
+	Max     int                                               // handshakes in progress at one time; further connections wait
 }
 
 // Listener is a transport.Listener over a net.Listener. Close also closes the net.Listener.
@@ -30,19 +30,19 @@ type Listener struct {
 	inner     net.Listener
 	handshake Handshake
 	ready     chan net.Conn
-	waiting   *Waiting
+	running   *handshakes
 	ctx       context.Context // cancelled by Close
 	cancel    context.CancelFunc
-	running   sync.WaitGroup
+	wg        sync.WaitGroup
 }
 
 var _ transport.Listener = (*Listener)(nil)
 
 // New starts accepting connections from inner.
 func New(inner net.Listener, h Handshake) *Listener {
-	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), waiting: NewWaiting(h.Max)}
+	l := &Listener{inner: inner, handshake: h, ready: make(chan net.Conn), running: newHandshakes(h.Max)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.running.Go(l.acceptAll)
+	l.wg.Go(l.acceptAll)
 	return l
 }
 
@@ -68,7 +68,7 @@ func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 func (l *Listener) Close() error {
 	l.cancel()
 	err := l.inner.Close()
-	l.running.Wait()
+	l.wg.Wait()
 	if errors.Is(err, net.ErrClosed) {
 		return nil
 	}
@@ -95,8 +95,12 @@ func (l *Listener) acceptAll() {
 			l.deliver(conn)
 			continue
 		}
-		ctx, done := l.waiting.Start(l.ctx, l.handshake.Timeout)
-		l.running.Go(func() { l.shakeHands(ctx, done, conn) })
+		if !l.running.room(l.ctx) {
+			_ = conn.Close()
+			return
+		}
+		ctx, shaking, done := l.running.start(l.ctx, l.handshake.Timeout, conn)
+		l.wg.Go(func() { l.shakeHands(ctx, done, shaking) })
 	}
 }
 
