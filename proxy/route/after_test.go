@@ -100,7 +100,8 @@ func TestNewAfterLimits(t *testing.T) {
 	t.Parallel()
 	payload := limited("payload")
 	payload.Match.Payload = &route.Payload{Format: "json", Where: "k == 1"}
-	faster, other := limited("a"), limited("a")
+	faster, other, renamed := limited("a"), limited("a"), limited("a")
+	renamed.Name = "another"
 	faster.RateLimit = &route.RateLimit{RequestsPerSecond: 2, Burst: 1}
 	other.Cluster = "b"
 	named := func(name string, rules ...route.Rule) route.VirtualHost {
@@ -115,6 +116,11 @@ func TestNewAfterLimits(t *testing.T) {
 		{"the same rules in another list", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a"))}, 0, 0, true},
 		{"another rule of the host changes", []route.VirtualHost{named("h", limited("a"), limited("b"))}, []route.VirtualHost{named("h", faster, limited("b"))}, 1, 1, true},
 		{"a condition on the payload", []route.VirtualHost{named("h", payload)}, []route.VirtualHost{named("h", payload)}, 0, 0, true},
+		{"a route before it", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("b"), limited("a"))}, 1, 0, true},
+		{"no route before it any more", []route.VirtualHost{named("h", limited("b"), limited("a"))}, []route.VirtualHost{named("h", limited("a"))}, 0, 1, true},
+		{"in another order", []route.VirtualHost{named("h", payload, limited("a"))}, []route.VirtualHost{named("h", limited("a"), payload)}, 1, 0, true},
+		{"another name", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("b"), renamed)}, 1, 0, true},
+		{"the same rule twice", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a"), limited("a"))}, 1, 0, false},
 		{"a host before it", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("g", limited("b")), named("h", limited("a"))}, 1, 0, true},
 		{"the host moves", []route.VirtualHost{named("g", limited("a")), named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a")), named("g", limited("a"))}, 0, 1, true},
 		{"the host has the place of another", []route.VirtualHost{named("g", limited("a")), named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a")), named("g", limited("a"))}, 0, 0, false},

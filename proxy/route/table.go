@@ -1,7 +1,6 @@
 package route
 
 import (
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type Table struct {
 func New(c *Config, formats []format.Format) (*Table, error) { return NewAfter(c, formats, nil) }
 
 // NewAfter is New for the next Config of something that has a table, or nil. Routes keep their buckets and budgets if the virtual host of the same
-// name, which is the first of Hosts, had the same Rule in the same place of Routes. A virtual host with the same Hosts whose Routes are the same
+// name, which is the first of Hosts, had the same Rule, whatever its place and its name. A virtual host with the same Hosts whose Routes are the same
 // slice, in the same place of the Config, is not compiled again: both tables share its routes.
 func NewAfter(c *Config, formats []format.Format, before *Table) (*Table, error) {
 	return newTable(c, formats, before, minGroup)
@@ -125,26 +124,17 @@ func (b *builder) compileVirtualHost(n int, c *VirtualHost, named bool) {
 		b.table.routes = append(b.table.routes, v.routes...)
 		return
 	}
+	kept := keptLimits{prior: prior}
 	for i := range c.Routes {
 		r := b.compileRoute(name+".routes["+strconv.Itoa(i)+"]", at.dot("routes").index(i), &c.Routes[i])
 		r.Index = len(b.table.routes)
-		r.keepLimits(prior, i, &c.Routes[i])
+		kept.keep(r, i, &c.Routes[i])
 		v.routes = append(v.routes, r)
 		v.payloads = v.payloads || r.conditions.payload != nil // it refers to searches of the table
 		b.table.routes = append(b.table.routes, r)
 		pace.Step()
 	}
 	v.index = b.table.newIndex(v.routes, b.leastGroup)
-}
-
-// keepLimits takes the bucket and the budget of route i of the virtual host before, or nil, if its rule was the same.
-func (r *Route) keepLimits(prior *virtualHost, i int, rule *Rule) {
-	if prior == nil || i >= len(prior.rules) || r.Bucket == nil && r.Budget == nil {
-		return
-	}
-	if reflect.DeepEqual(&prior.rules[i], rule) {
-		r.Bucket, r.Budget = prior.routes[i].Bucket, prior.routes[i].Budget
-	}
 }
 
 // prior returns the virtual host of the table before that has the name of c, which is number n, or nil.
