@@ -111,7 +111,11 @@ func (s *Source) errorAtKey(path []string, reason string) *Error {
 func (d *document) yamlError(err error) Errors {
 	var e yaml.Error
 	if errors.As(err, &e) {
-		return Errors{d.errorAt(e.GetToken(), "", e.GetMessage())}
+		reason := e.GetMessage()
+		if strings.Contains(reason, "not allowed in this context") { // the library's words for a line that belongs to nothing above it
+			reason += ": indent the line like its neighbors, or put the value in quotes"
+		}
+		return Errors{d.errorAt(e.GetToken(), "", reason)}
 	}
 	return Errors{{File: d.file, Reason: err.Error(), order: d.order}}
 }

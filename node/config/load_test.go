@@ -76,6 +76,10 @@ func TestRefused(t *testing.T) {
 	const l = "listeners: [{address: quic://127.0.0.1:1}]\n"
 	for _, tc := range []struct{ name, text, want string }{
 		{"bad YAML", "listeners: [\n", "node.yaml:1:12: "},
+		{
+			"wrong indentation", "listeners:\n  - address: tcp://127.0.0.1:1\n   validate: off\n",
+			"node.yaml:3:4: value is not allowed in this context: indent the line like its neighbors",
+		},
 		{"key twice", "data_dir: a\ndata_dir: b\n", "node.yaml:2:1: "},
 		{"a field that was moved", "limits: {drain_timeout: 1s}\n", "node.yaml:1:10: limits.drain_timeout: unknown field: write drain: {timeout: 10s} at the top of the file"},
 		{"no time to drain", "drain: {timeout: 1ms}\n", "node.yaml:1:18: drain.timeout: 1ms is too short"},
@@ -88,6 +92,10 @@ func TestRefused(t *testing.T) {
 		{
 			"misspelt value", "listeners:\n  - address: quic://127.0.0.1:1\n    validate: fulll\n",
 			`node.yaml:3:15: listeners[0].validate: "fulll" is not one of full, bounds, off: did you mean "full"?`,
+		},
+		{
+			"a value like no other", "streams: [{tags: a, delivery: once}]\n",
+			"streams[0].delivery: \"once\" is not one of at-most-once, at-least-once\n    1 |",
 		},
 		{"bare duration", "limits: {heartbeat: 10}\n", `node.yaml:1:21: limits.heartbeat: number where string is expected: put it in quotes, and give a duration its unit ("10s")`},
 		{"bad duration", "limits: {heartbeat: 10 seconds}\n", `limits.heartbeat: "10 seconds" is not a duration: write 100ms, 10s or 1m30s`},

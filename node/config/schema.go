@@ -80,7 +80,7 @@ func (s *Source) explain(v *jsonschema.ValidationError) Errors {
 		for _, w := range k.Want {
 			want = append(want, fmt.Sprint(w))
 		}
-		return Errors{s.errorAtValue(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), suggest(fmt.Sprint(k.Got), want)))}
+		return Errors{s.errorAtValue(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), closest(fmt.Sprint(k.Got), want)))}
 	case *kind.Pattern:
 		return Errors{s.errorAtValue(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
 	case *kind.Type:

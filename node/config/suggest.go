@@ -4,6 +4,14 @@ import "strings"
 
 // suggest returns `: did you mean "x"?` for the known name closest to got, or a list of what there is.
 func suggest(got string, known []string) string {
+	if near := closest(got, known); near != "" {
+		return near
+	}
+	return ": want one of " + strings.Join(known, ", ")
+}
+
+// closest returns `: did you mean "x"?` for the known name closest to got, or "" if none is similar.
+func closest(got string, known []string) string {
 	best, distance := "", 3
 	for _, k := range known {
 		d := edits(strings.ToLower(got), k)
@@ -14,10 +22,10 @@ func suggest(got string, known []string) string {
 			best, distance = k, d
 		}
 	}
-	if best != "" {
-		return `: did you mean "` + best + `"?`
+	if best == "" {
+		return ""
 	}
-	return ": want one of " + strings.Join(known, ", ")
+	return `: did you mean "` + best + `"?`
 }
 
 // edits is the Levenshtein distance of a and b, in bytes.
