@@ -1,6 +1,10 @@
 package schema
 
-import "strings"
+import (
+	"strings"
+
+	"example.com/ferry/internal/levenshtein"
+)
 
 // maxListed is the largest number of names in one error.
 const maxListed = 8
@@ -10,7 +14,7 @@ const maxListed = 8
 func (m *Message) suggestNames(name string) string {
 	var alike, all []string
 	for _, f := range m.Fields {
-		if editDistance(strings.ToLower(f.Name), strings.ToLower(name)) <= 1+len(name)/4 {
+		if levenshtein.Distance(strings.ToLower(f.Name), strings.ToLower(name)) <= 1+len(name)/4 {
 			alike = append(alike, f.Name)
 		}
 		all = append(all, f.Name)
@@ -29,25 +33,4 @@ func listNames(names []string, between string) string {
 		names = append(names[:maxListed:maxListed], "more")
 	}
 	return strings.Join(names, between)
-}
-
-// editDistance returns how many single bytes must be inserted, deleted or replaced to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1) // distances between the processed part of a and each prefix of b
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,6 +1,10 @@
 package config
 
-import "strings"
+import (
+	"strings"
+
+	"example.com/ferry/internal/levenshtein"
+)
 
 // suggest returns `: did you mean "x"?` for the known name closest to got, or a list of what there is.
 func suggest(got string, known []string) string {
@@ -14,7 +18,7 @@ func suggest(got string, known []string) string {
 func closest(got string, known []string) string {
 	best, distance := "", 3
 	for _, k := range known {
-		d := edits(strings.ToLower(got), k)
+		d := levenshtein.Distance(strings.ToLower(got), k)
 		if strings.ReplaceAll(strings.ToLower(got), "-", "_") == k || k == got+"s" || got == k+"s" {
 			d = 0
 		}
@@ -26,25 +30,4 @@ func closest(got string, known []string) string {
 		return ""
 	}
 	return `: did you mean "` + best + `"?`
-}
-
-// edits is the Levenshtein distance of a and b, in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
