@@ -61,17 +61,7 @@ var errNoCall = errors.New("grpc: the client has made no call in time")
 
 // Accept returns the next call. After Close it returns net.ErrClosed.
 func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case conn := <-l.ready:
-		return conn, nil
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return accept.Next(ctx, l.ready, l.ctx.Done())
 }
 
 // Addr returns the address of the socket.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"example.com/ferry/transport"
+	"example.com/ferry/transport/internal/accept"
 )
 
 // Config configures a Network. The zero value works.
@@ -105,22 +106,7 @@ func (l *listener) enqueue(ctx context.Context, c *conn) error {
 
 // Accept returns the next dialed connection.
 func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case <-l.closed:
-		return nil, net.ErrClosed
-	default:
-	}
-	select {
-	case c := <-l.waiting:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return accept.Next(ctx, l.waiting, l.closed)
 }
 
 func (l *listener) Addr() net.Addr { return l.addr }

@@ -40,17 +40,7 @@ func newListener(s *socket, cfg *Config) *listener {
 
 // Accept returns the next connection on which bytes have arrived. The connection is a *Conn.
 func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case c := <-l.ready:
-		return c, nil
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return accept.Next(ctx, l.ready, l.ctx.Done())
 }
 
 func (l *listener) Addr() net.Addr { return l.inner.Addr() }

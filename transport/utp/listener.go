@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/transport"
+	"example.com/ferry/transport/internal/accept"
 )
 
 // maxBacklog is the number of accepted connections that the library holds. It closes further ones after their handshake, so the
@@ -67,17 +68,7 @@ func (l *listener) accept() {
 
 // Accept returns the next connection. After Close it returns net.ErrClosed.
 func (l *listener) Accept(ctx context.Context) (transport.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case conn := <-l.ready:
-		return conn, nil
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return accept.Next(ctx, l.ready, l.ctx.Done())
 }
 
 // Addr returns the address of the socket.

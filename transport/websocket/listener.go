@@ -139,22 +139,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 
 // Accept returns the next WebSocket. After Close it returns net.ErrClosed.
 func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	default:
-	}
-	select {
-	case conn := <-l.ready:
-		return conn, nil
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return accept.Next(ctx, l.ready, l.ctx.Done())
 }
 
 // Addr returns the address for Dial: that of the socket, and the path unless it is /.

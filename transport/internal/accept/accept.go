@@ -48,17 +48,7 @@ func New(inner net.Listener, h Handshake) *Listener {
 
 // Accept returns the next connection whose handshake succeeded. After Close it returns net.ErrClosed.
 func (l *Listener) Accept(ctx context.Context) (transport.Conn, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	select {
-	case conn := <-l.ready:
-		return conn, nil
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return Next(ctx, l.ready, l.ctx.Done())
 }
 
 // Addr returns the address of the net.Listener.
