@@ -16,7 +16,7 @@ func TestDistance(t *testing.T) {
 		{"", "abc", 3},
 		{"same", "same", 0},
 		{"listener", "listeners", 1}, // insert
-		{"adress", "address", 1},
+		{"ferry", "fery", 1},
 		{"tpc", "tcp", 2},        // two letters changed places
 		{"kitten", "sitting", 3}, // two replaced, one inserted
 	} {

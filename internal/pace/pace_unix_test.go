@@ -48,7 +48,7 @@ func TestStep(t *testing.T) {
 		if _, err := client.Write([]byte{1}); err != nil {
 			t.Fatal(err)
 		}
-		for began := clock.Now(); clock.Now()-began < int64(Piece); { //nolint:revive // computes
+		for began := clock.Now(); clock.Now()-began < int64(Piece); {
 		}
 		Step()
 		if read.Load() == i {
