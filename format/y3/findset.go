@@ -114,10 +114,13 @@ func (s *setSearch) searchRest(node *field.Node, at field.Span, pos int, want ui
 			s.spans[i] = field.Span{}
 		}
 	}
-	if at.Kind == field.Map && node.Leaf < 0 {
-		return s.searchKeys(node, pos, at.End, want)
+	if at.Kind != field.Map {
+		return s.storeHit(node, at)
 	}
-	return s.storeHit(node, at)
+	if node.Leaf >= 0 {
+		s.spans[node.Leaf] = at
+	}
+	return s.searchKeys(node, pos, at.End, want)
 }
 
 // searchKeys searches the packets of data[pos:end] for the children of parent. want has a bit for each key that is
