@@ -85,10 +85,11 @@ func findRecord(data []byte, pos, end, number int) (record, error) {
 func numberBit(number int) uint64 { return 1 << (number & 63) }
 
 // scanRecords returns the first record in data[pos:end] whose number has a bit in want. Without one it returns the zero
-// record. It decodes tags and lengths of one or two bytes itself. For any other record it calls readRecord, and if want
-// is 0, it returns the first of these other records.
+// record. It decodes tags and lengths of one or two bytes itself. For any other record, also a malformed one, it calls
+// readRecord. If want is 0, it returns the first of these other records.
 func scanRecords(data []byte, pos, end int, want uint64) (record, error) {
-	const highs = 0x8080808080808080
+	const highs = 0x8080808080808080 // the high bit of each byte, which is clear in the last byte of a varint
+
 	b := data[:end:end] // a capacity that is equal to the length needs no register
 	for pos < len(b) {
 		next := b[1:]         // the bytes after tags
@@ -143,7 +144,7 @@ func scanRecords(data []byte, pos, end int, want uint64) (record, error) {
 			default:
 				break usual
 			}
-			if stop > len(b) {
+			if stop > len(b) { // readRecord returns the error
 				break
 			}
 			if want>>(tag>>3&63)&1 != 0 {
