@@ -33,7 +33,7 @@ type Job struct {
 	stopContextWatch func() bool   // from context.AfterFunc; nil before the first checkpoint
 	skip             int32         // checkpoints until the next call of skipCheckpoints
 	skipped          int32         // value of skip after the last call
-	lastPreempt      time.Duration // when letKernelPreempt was last called
+	lastPreempt      time.Duration // when letKernelPreempt was last called by this job, or by an earlier one of the pool
 }
 
 // checkpointNow is a value of Job.checkpointDue that no Job.skip reaches.
@@ -122,11 +122,12 @@ func (j *Job) Checkpoint() error {
 }
 
 // Checkpoint yields to other jobs if that is due. Once ctx has ended, it returns the error of ctx, and the function should
-// return. Usually it costs a decrement and an atomic load. The goroutine that runs the function calls it, about every 100 us; calling it more
-// often is harmless. Calls for one job must not overlap. In a process that TuneProcess has given short slices, it also lets the kernel preempt
-// the job each 200 us. Outside a pool it only returns the error of ctx.
+// return. Usually it costs a decrement and an atomic load. The goroutine that runs the function calls it, about every
+// 100 us; calling it more often is harmless. Calls for one job must not overlap: if a job starts goroutines, only one of
+// them may call it at a time. In a process that TuneProcess has given short slices, it also lets the kernel preempt the
+// job each 200 us. Outside a pool it only returns the error of ctx.
 func Checkpoint(ctx context.Context) (err error) {
-	switch j := ctx.(type) { //nolint:gocritic // the compiler inlines a switch here, but not an if
+	switch j := ctx.(type) { //nolint:gocritic // a switch, and a result with a name, are just short enough to be inlined
 	case *Job:
 		if j.skip--; j.skip >= atomic.LoadInt32(j.due) {
 			return
@@ -151,6 +152,7 @@ func checkpoint(ctx context.Context) error {
 // first checkpoint.
 func (j *Job) pause() error {
 	if j.pool == nil {
+		j.skip = 0 // it would wrap around after 2^31 checkpoints, and reach checkpointNow
 		return j.Err()
 	}
 	if j.skip < 0 {

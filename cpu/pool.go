@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,8 @@ var ErrClosed = errors.New("cpu: the pool is closed")
 type Pool struct {
 	cfg   Config
 	start time.Time // zero of the clock that now reads
+
+	lastPreempt atomic.Int64 // when a job last called letKernelPreempt: a time.Duration of the clock that now reads
 
 	mu          sync.Mutex
 	closed      bool

@@ -23,10 +23,14 @@ func (j *Job) skipCheckpoints() {
 		return
 	}
 	now := j.pool.now()
+	if j.lastPreempt == 0 { // the first checkpoint: jobs of a few microseconds must not call letKernelPreempt each
+		j.lastPreempt = time.Duration(j.pool.lastPreempt.Load())
+	}
 	since := now - j.lastPreempt
 	if since >= preemptEvery {
 		letKernelPreempt()
 		j.lastPreempt = now
+		j.pool.lastPreempt.Store(int64(now))
 	}
 	j.skipped = nextSkipped(j.skipped, since)
 	j.skip = j.skipped

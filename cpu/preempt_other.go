@@ -2,5 +2,5 @@
 
 package cpu
 
-// letKernelPreempt does nothing: it is called only where the kernel has time slices.
+// letKernelPreempt is never called, because setSlices fails on this system.
 func letKernelPreempt() {}

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,6 +70,31 @@ func TestPreemptAfterFastCheckpoints(t *testing.T) {
 	}
 }
 
+// TestPreemptShortJobs: jobs that run one after the other call letKernelPreempt as often as one job would.
+func TestPreemptShortJobs(t *testing.T) {
+	withShortSlices(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(t, Config{Tokens: 1})
+		calls := 0
+		for range 12 {
+			err := run(t.Context(), p, func(ctx context.Context) error {
+				time.Sleep(preemptEvery / 4)
+				err := Checkpoint(ctx)
+				if From(ctx).lastPreempt == p.now() {
+					calls++
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		if calls != 3 {
+			t.Errorf("%d calls in %v, want 3", calls, p.now())
+		}
+	})
+}
+
 // TestDueWhileSkipping: a job that skips checkpoints returns the error of its context at the next one, and yields at the next one.
 func TestDueWhileSkipping(t *testing.T) {
 	withShortSlices(t)
@@ -99,4 +125,17 @@ func TestDueWhileSkipping(t *testing.T) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 	})
+}
+
+// TestManyCheckpointsOutsidePool: a job outside a pool returns the error of its context also after 2^31 checkpoints.
+func TestManyCheckpointsOutsidePool(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	j := From(ctx)
+	j.skip = math.MinInt32 + 1 // as after 2^31 - 1 checkpoints
+	for range 4 {
+		if err := j.Checkpoint(); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+	}
 }
