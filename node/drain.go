@@ -75,6 +75,8 @@ func (n *Node) end() error {
 	err := errors.Join(streamed, proxied)
 	if !n.released {
 		err = errors.Join(err, n.endStreams(ctx))
+	} else if n.hop != nil {
+		n.hop.CloseKept() // if no node replaces this one, LeaveTo was not called
 	}
 	for _, a := range n.adminServers() {
 		err = errors.Join(err, n.stop(canceled, "admin server", func() error { return endAdmin(a) }))

@@ -117,3 +117,95 @@ func TestHandOver(t *testing.T) {
 		}
 	})
 }
+
+// TestHandOverLate hands over a broker whose clients are not done in time. The sockets of clients that have to send, or that do not know that they
+// must leave, are closed at once: what such a client writes to a socket that stays open would be lost.
+func TestHandOverLate(t *testing.T) {
+	const each = 130 // more than the broker closes in any case
+	for _, row := range []struct {
+		name    string
+		bound   time.Duration
+		waiting int // clients that wait for CloseKept
+	}{
+		{"no client knows", 0, 0},
+		{"half of the clients send", time.Second, each - 100},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := memory.New(nil)
+				start := func() (*hop.Broker, transport.Listener) {
+					l, err := network.Listen(t.Context(), "node")
+					if err != nil {
+						t.Fatal(err)
+					}
+					b, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
+					if err != nil {
+						t.Fatal(err)
+					}
+					go func() { _ = b.Serve(t.Context(), l, hop.ValidateOff) }()
+					return b, l
+				}
+				before, l := start()
+				release := make(chan struct{})
+				var all []*stream.Client
+				for i := range 2 * each {
+					c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, c)
+					if i%2 == 0 {
+						if _, err := c.Source(t.Context(), "out"); err != nil {
+							t.Fatal(err)
+						}
+					}
+					f := stream.Function{Observe: []string{"in"}, Handler: ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error {
+						if i%2 == 0 {
+							<-release // the client leaves when its handler has returned
+						}
+						return nil
+					})}
+					if _, err := c.Start(t.Context(), f); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s, err := all[0].Source(t.Context(), "in")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Send(t.Context(), ferry.Message{Payload: []byte("x")}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+
+				_ = l.Close()
+				ctx, cancel := context.WithTimeout(t.Context(), row.bound)
+				defer cancel()
+				if err := before.HandOver(ctx); err == nil {
+					t.Error("all clients were done, want some that are not")
+				}
+				close(release)
+				next, _ := start()
+				time.Sleep(5 * time.Second) // far longer than a client pauses
+				waiting := 0
+				for _, c := range all {
+					if c.Stats().Connects == 1 {
+						waiting++
+					}
+				}
+				if waiting != row.waiting {
+					t.Errorf("%d clients wait for the broker before to close their connections, want %d", waiting, row.waiting)
+				}
+				<-before.CloseKept()
+				time.Sleep(time.Second)
+				for i, c := range all {
+					if n := c.Stats().Connects; n != 2 {
+						t.Errorf("client %d has connected %d times, want 2", i, n)
+					}
+					_ = c.Close()
+				}
+				_ = next.Shutdown(t.Context())
+			})
+		})
+	}
+}

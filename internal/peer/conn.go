@@ -49,8 +49,8 @@ type Config struct {
 	// still be running. why is nil or io.EOF after an orderly end.
 	OnClosing func(why error)
 
-	// Keep is called once, before the socket is closed. If it returns true, the Conn does not close it: all reads and writes fail from then
-	// on, and the caller of New closes the socket later. Nil means that the Conn closes it.
+	// Keep is called at most once, before the socket is closed after an orderly end. If it returns true, the Conn does not close it: all reads
+	// and writes fail from then on, and the caller of New closes the socket later. Nil means that the Conn closes it.
 	Keep func() bool
 
 	// OnClosed is called once, when all goroutines of the connection have ended.
@@ -73,8 +73,7 @@ type Conn struct {
 	cancel   context.CancelCauseFunc
 	readers  sync.WaitGroup // goroutines that read or accept streams
 	closed   chan struct{}
-	asked    sync.Once // for kept
-	kept     bool      // Config.Keep has returned true
+	aborted  atomic.Bool // Abort was called
 
 	mu       sync.Mutex
 	data     []*FrameWriter // indexed by data stream; nil until used
@@ -209,19 +208,17 @@ func (c *Conn) Close(why error) {
 // Abort closes the socket immediately. It does not wait, because closing a QUIC connection waits until the peer has
 // read everything. The goroutines of Serve then close the Conn.
 func (c *Conn) Abort() {
-	go c.closeSocket()
+	c.aborted.Store(true)
+	go func() { _ = c.raw.Close() }()
 }
 
-// closeSocket closes the socket, unless Config.Keep keeps it.
-func (c *Conn) closeSocket() {
-	c.asked.Do(func() {
-		if c.kept = c.cfg.Keep != nil && c.cfg.Keep(); c.kept {
-			_ = c.raw.SetDeadline(time.Unix(1, 0))
-		}
-	})
-	if !c.kept {
-		_ = c.raw.Close()
+// closeSocket closes the socket because of why, unless Config.Keep keeps it.
+func (c *Conn) closeSocket(why error) {
+	if IsClean(why) && !c.aborted.Load() && c.cfg.Keep != nil && c.cfg.Keep() {
+		_ = c.raw.SetDeadline(time.Unix(1, 0))
+		return
 	}
+	_ = c.raw.Close()
 }
 
 func (c *Conn) finish(why error) {
@@ -247,7 +244,7 @@ func (c *Conn) finish(why error) {
 		c.flush(writers)
 	}
 	c.cancel(why)
-	c.closeSocket()
+	c.closeSocket(why)
 	for _, w := range writers {
 		<-w.Done()
 	}

@@ -180,8 +180,8 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		err = b.drain(ctx, func(*session) bool { return true })
 	}
 	for _, s := range b.allSessions() {
-		if err != nil {
-			s.client.abort()
+		if err != nil && (s.busy() || !s.client.draining()) {
+			s.client.abort() // it may send, and would send to a socket that HandOver keeps
 		}
 		s.client.close(nil)
 	}

@@ -44,8 +44,8 @@ func (k *keptSockets) keep(conn transport.Conn) bool {
 }
 
 // HandOver is Shutdown for a program whose listening sockets go to another process. All clients are told to leave, and their sessions end. But of
-// more than 100 connections the sockets of the others stay open, unread: a client dials again when its connection is closed. The caller
-// calls CloseKept when the next process serves.
+// more than 100 connections the sockets of the others stay open, unread: a client dials again when its connection is closed. If ctx ends first,
+// the sockets of clients that have not left are closed. The caller calls CloseKept when the next process serves.
 func (b *Broker) HandOver(ctx context.Context) error {
 	b.kept.mu.Lock()
 	b.kept.keeps = true
