@@ -2,6 +2,7 @@ package hop
 
 import (
 	"context"
+	"net"
 	"sync"
 	"time"
 
@@ -24,10 +25,10 @@ type keptSockets struct {
 	list   []transport.Conn
 }
 
-// keep reports whether conn, whose session has ended, stays open until CloseKept. A connection with streams, such as one of QUIC, never does: its
-// listener would read the datagrams that are for the next process.
+// keep reports whether conn, whose session has ended, stays open until CloseKept. A connection over UDP, such as one of QUIC, never does: it shares
+// the socket of its listener, which would read the datagrams that are for the next process, or hold the address that it binds.
 func (k *keptSockets) keep(conn transport.Conn) bool {
-	if _, multi := conn.(transport.Multi); multi {
+	if _, udp := conn.LocalAddr().(*net.UDPAddr); udp {
 		return false
 	}
 	k.mu.Lock()

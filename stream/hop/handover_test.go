@@ -1,6 +1,7 @@
 package hop
 
 import (
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,32 @@ type closing struct {
 func (c closing) Close() error {
 	c.at <- time.Now()
 	return nil
+}
+
+// local is a connection with an address of this end.
+type local struct {
+	transport.Conn
+	addr net.Addr
+}
+
+func (c local) LocalAddr() net.Addr { return c.addr }
+
+// TestKeep checks which connections stay open: none that shares a socket of UDP with its listener, because the next process needs the address.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		addr net.Addr
+		want bool
+	}{
+		{&net.TCPAddr{}, true},
+		{&net.UnixAddr{Net: "unix"}, true},
+		{&net.UDPAddr{}, false},
+	} {
+		k := keptSockets{keeps: true, closed: closedAtOnce}
+		if got := k.keep(local{addr: row.addr}); got != row.want {
+			t.Errorf("a connection over %s is kept: %t, want %t", row.addr.Network(), got, row.want)
+		}
+	}
 }
 
 // TestCloseSpread closes connections one after another, and many within the time for all.
