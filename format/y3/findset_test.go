@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format"
 )
 
 // TestFindLikeLookup compares Find with Lookup where sets and messages have different orders, shapes and keys.
@@ -60,6 +61,27 @@ func TestFindLikeLookup(t *testing.T) {
 					t.Errorf("%s, %v: %s: got %+v, want %+v", name, texts, p, spans[i], want)
 				}
 			}
+		}
+	}
+}
+
+// TestOffsetInData: the error for a packet that exceeds its node has an offset within the data, also if int has 32 bits.
+func TestOffsetInData(t *testing.T) {
+	t.Parallel()
+	for _, node := range []string{
+		"\x02\x87\xff\xff\xff\x7f",
+		"\x02\x87\xff\xff\xff\x7fxyz",
+		"\x02\x80\x80\x50",
+		"\x02\x80\x50",
+		"\x02\x3f",
+	} {
+		data := "\x81" + string(rune(len(node))) + node + "\x03\x00"
+		_, err := Format{}.Lookup([]byte(data), field.MustParse("0x01.0x11"))
+		var syntax *format.SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("%q: got %v, want a *format.SyntaxError", data, err)
+		} else if syntax.Offset < 0 || syntax.Offset > len(data) {
+			t.Errorf("%q: got offset %d, want 0 to %d", data, syntax.Offset, len(data))
 		}
 	}
 }

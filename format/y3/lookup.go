@@ -136,8 +136,8 @@ func findPacket(data []byte, parent field.Span, step field.Step) (int, error) {
 }
 
 // scanPackets returns the offset of the first packet in data[pos:end] whose key has a bit in want, or end. The first
-// two bytes of that packet are in data; the caller must check the rest. A packet that exceeds end is noticed only when
-// the next packet is read. One comparison per packet therefore bounds all reads.
+// two bytes of that packet are in data; the caller must check the rest. A packet with a length of one byte that exceeds
+// end is noticed only when the next packet is read. One comparison for such a packet therefore bounds all reads.
 func scanPackets(data []byte, pos, end int, want uint64) (int, error) {
 	if pos+1 < end {
 		tags := data[:end-1] // as long as lengths, so that one bounds check covers both
@@ -153,6 +153,9 @@ func scanPackets(data []byte, pos, end int, want uint64) (int, error) {
 				if n, pos, err = readLength(data, pos-1, end); err != nil {
 					return 0, err
 				}
+				if n > end-pos { // pos+n may exceed an int of 32 bits
+					return 0, truncated(data, pos, end, n)
+				}
 			}
 			pos += n
 		}
@@ -160,5 +163,5 @@ func scanPackets(data []byte, pos, end int, want uint64) (int, error) {
 	if pos == end {
 		return end, nil
 	}
-	return 0, truncated(data, pos, end, 0)
+	return 0, truncated(data, min(pos, end), end, 0)
 }
