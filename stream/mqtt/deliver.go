@@ -84,7 +84,7 @@ func expiryOf(ps wire.Properties, published int64) int64 {
 }
 
 // remaining returns the properties with what is left of the message's expiry interval. expires is the result of expiryOf. After that time
-// the interval is 0.
+// the interval is 0. It is never longer than in ps, also after the system's clock was set back.
 func remaining(ps wire.Properties, expires int64) (left wire.Properties, expired bool) {
 	if expires == 0 {
 		return ps, false
@@ -93,7 +93,7 @@ func remaining(ps wire.Properties, expires int64) (left wire.Properties, expired
 	left = make(wire.Properties, 0, len(ps))
 	for p := range ps.All() {
 		if p.ID == wire.MessageExpiryInterval {
-			p.Uint = uint32((wait + int64(time.Second) - 1) / int64(time.Second))
+			p.Uint = uint32(min((wait+int64(time.Second)-1)/int64(time.Second), int64(p.Uint)))
 		}
 		left = appendProperty(left, p)
 	}

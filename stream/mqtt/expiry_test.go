@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -87,6 +88,18 @@ func (s *session) checkExpiry(t *testing.T, p *wire.PublishPacket, want uint32) 
 	id, _ := p.Properties.Uint(wire.SubscriptionIdentifier)
 	if !ok || left != want || string(contentType) != "text/plain" || id != 5 {
 		t.Errorf("expiry interval %d (%v), content type %q, subscription %d; want %d, text/plain and 5", left, ok, contentType, id, want)
+	}
+}
+
+// TestExpiryClock: after the system's clock was set back, a message is not sent with a longer interval than it was published with.
+func TestExpiryClock(t *testing.T) {
+	for _, published := range []uint32{10, math.MaxUint32} {
+		ps := wire.AppendUint(nil, wire.MessageExpiryInterval, published)
+		expires := time.Now().Add(time.Duration(published)*time.Second + time.Hour).UnixNano()
+		left, expired := remaining(ps, expires)
+		if got, _ := left.Uint(wire.MessageExpiryInterval); expired || got != published {
+			t.Errorf("expiry interval %d, expired %v, want %d", got, expired, published)
+		}
 	}
 }
 

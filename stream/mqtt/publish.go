@@ -67,6 +67,9 @@ func (c *conn) receive(packet wire.Packet, end int) error {
 	}
 	r := &c.ls.run
 	e := message.Entry{Known: true, QoS: p.QoS, Retain: p.Retain}
+	if len(r.messages) > 0 && c.changesAlias(&p) && !c.publishRun() {
+		return nil
+	}
 	t, err := c.topicOf(&p)
 	if err == nil && len(p.Properties) > 0 {
 		if e.Properties = message.Kept(nil, p.Properties); len(e.Properties) > message.MaxProperties {
@@ -344,6 +347,17 @@ const maxTopics = 256
 type topicGrant struct {
 	name  string
 	grant *hop.LocalTag
+}
+
+// changesAlias reports whether p makes a topic alias stand for another topic. Messages of the run that have to wait are read again: they
+// need the former topic, so the run is published before.
+func (c *conn) changesAlias(p *wire.PublishPacket) bool {
+	if len(p.Properties) == 0 || len(p.Topic) == 0 {
+		return false
+	}
+	alias, _ := p.Properties.Uint(wire.TopicAlias)
+	known := c.topics.aliases
+	return alias > 0 && int64(alias) <= int64(len(known)) && known[alias-1] != "" && known[alias-1] != string(p.Topic)
 }
 
 // topicOf returns the grant for the topic of a message, and keeps its alias: MQTT 5.0, section 3.3.2.3.4.

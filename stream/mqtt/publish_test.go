@@ -1,10 +1,15 @@
 package mqtt_test
 
 import (
+	"fmt"
+	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	wire "example.com/ferry/protocol/mqtt"
+	"example.com/ferry/protocol/native"
+	"example.com/ferry/stream/hop"
 )
 
 // TestResponseOrder: responses have the order of the messages, also if one of these has too many properties.
@@ -27,5 +32,86 @@ func TestResponseOrder(t *testing.T) {
 		if a := c.ack(wire.Puback, uint16(id+1)); a.Code != want {
 			t.Errorf("PUBACK of %d with %v, want %v", a.ID, a.Code, want)
 		}
+	}
+}
+
+// slowSubscriber is a subscriber in the process that takes nothing until its method open is called.
+type slowSubscriber struct {
+	client *hop.Local
+	mu     sync.Mutex
+	taking bool
+	got    []string // payloads
+}
+
+func (s *slowSubscriber) Deliver(_ *hop.LocalSub, run *hop.Run) (taken int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var m hop.Message
+	for s.taking && run.Next(&m) {
+		s.got = append(s.got, string(m.Payload))
+		taken++
+	}
+	return taken
+}
+
+func (s *slowSubscriber) Flush()                     {}
+func (s *slowSubscriber) Ready(*hop.LocalTag)        {}
+func (s *slowSubscriber) Opened(*hop.LocalSub)       {}
+func (s *slowSubscriber) Ended(*hop.LocalSub, error) {}
+func (s *slowSubscriber) Drain(string)               { s.client.Close() }
+func (s *slowSubscriber) Closed(error)               {}
+
+func (s *slowSubscriber) open() {
+	s.mu.Lock()
+	s.taking = true
+	s.mu.Unlock()
+	s.client.Resume()
+}
+
+func (s *slowSubscriber) payloads() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.got...)
+}
+
+// TestAliasWhileBlocked: messages that wait for credit keep their topic, also if their alias stands for another one in a later packet.
+func TestAliasWhileBlocked(t *testing.T) {
+	r := newRig(t, setup{broker: hop.Config{Window: 1000, Queue: 1000}})
+	slow := &slowSubscriber{}
+	var err error
+	slow.client, err = r.broker.NewLocalListener(&net.TCPAddr{}, hop.ValidateOff).Connect(hop.LocalConfig{Handler: slow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.client.Subscribe(hop.LocalSubConfig{Filter: "first", Policy: native.Block}); err != nil {
+		t.Fatal(err)
+	}
+	other, c := r.connect(wire.V5, "other"), r.connect(wire.V5, "c")
+	other.sub("second", 0)
+	const count = 60 // less than a run
+	var b []byte
+	var want []string
+	for i := range count + 1 {
+		p := wire.PublishPacket{Payload: fmt.Appendf(nil, "%050d", i), Properties: wire.AppendUint(nil, wire.TopicAlias, 1)}
+		switch i {
+		case 0:
+			p.Topic = []byte("first")
+		case count:
+			p.Topic = []byte("second")
+		}
+		if i < count {
+			want = append(want, string(p.Payload))
+		}
+		if b, err = wire.AppendPublish(b, wire.V5, &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.write(b)
+	await(t, "messages are taken", func() bool { n := r.server.Stats().Received[0]; return n > 0 && n < count })
+	slow.open()
+	other.want("second", fmt.Sprintf("%050d", count), 0)
+	await(t, "all messages are delivered", func() bool { return len(slow.payloads()) == count })
+	if got := slow.payloads(); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
