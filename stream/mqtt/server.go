@@ -102,21 +102,20 @@ func (v *Server) attach(c *conn) {
 		}
 		return
 	}
+	if s == nil {
+		if err := v.checkRoom(h.identity); err != nil {
+			v.mu.Unlock()
+			c.refuse(err)
+			return
+		}
+	}
 	old := s
-	if s != nil && h.clean {
+	if s != nil && h.clean { // the new session takes the place of the old one
 		v.drop(s)
 		s = nil
 	}
 	present := s != nil
 	if s == nil {
-		if err := v.checkRoom(h.identity); err != nil {
-			v.mu.Unlock()
-			c.refuse(err)
-			if old != nil {
-				v.endSession(old)
-			}
-			return
-		}
 		s = newSession(v, key, h.identity, number())
 		v.add(s)
 	}

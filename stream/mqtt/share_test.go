@@ -95,3 +95,25 @@ func TestRetainedShare(t *testing.T) {
 		r.stop()
 	}
 }
+
+// TestCleanStartShare: a client that begins a new session in place of its own gets it, however many sessions its identity has.
+func TestCleanStartShare(t *testing.T) {
+	r := newRig(t, setup{broker: hop.Config{Identify: byToken}, server: mqtt.Config{MaxSessions: 8, IdentityShare: 50}})
+	r.connect(wire.V5, "away", lasting, as("a")).disconnect()
+	for i := range 3 {
+		r.connect(wire.V5, fmt.Sprint(i), as("a"))
+	}
+	for i := range 2 {
+		r.connect(wire.V5, fmt.Sprint(i), as("b"))
+	}
+	c := r.connect(wire.V5, "away", as("a")) // a has more than is free now
+	if s := r.server.Stats(); s.Sessions != 6 {
+		t.Errorf("%d sessions, want 6", s.Sessions)
+	}
+	c.disconnect()
+	await(t, "the session has ended", func() bool { return r.server.Stats().Sessions == 5 })
+	c = r.dial(wire.V5)
+	if c.greet("another", as("a")); c.connack.Code != wire.QuotaExceeded {
+		t.Errorf("a session above the share: %v", c.connack.Code)
+	}
+}
