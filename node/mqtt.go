@@ -20,11 +20,12 @@ const mqttDir = "mqtt"
 func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate hop.Validation, cfg *config.Config) error {
 	server := n.mqttServer()
 	if server == nil {
+		used := n.config() // cfg may still be refused, and the server outlives that
 		c := mqtt.Config{
-			Broker: n.hop, Dir: filepath.Join(cfg.DataDir, mqttDir), Node: n.nodeID, MaxSessions: cfg.MQTT.Sessions,
-			MaxExpiry: cfg.MQTT.SessionExpiry, MaxRetained: cfg.MQTT.Retained, RetainedBytes: int(cfg.MQTT.RetainedSize),
-			IdentityShare: identityShare(cfg),
-			Queue:         int(cfg.MQTT.Queue), MaxInFlight: cfg.MQTT.InFlight, Log: n.log,
+			Broker: n.hop, Dir: filepath.Join(used.DataDir, mqttDir), Node: n.nodeID, MaxSessions: used.MQTT.Sessions,
+			MaxExpiry: used.MQTT.SessionExpiry, MaxRetained: used.MQTT.Retained, RetainedBytes: int(used.MQTT.RetainedSize),
+			IdentityShare: identityShare(used),
+			Queue:         int(used.MQTT.Queue), MaxInFlight: used.MQTT.InFlight, Log: n.log,
 		}
 		if n.streams != nil {
 			c.Cursors = sessionCursors{n.streams}
@@ -60,11 +61,15 @@ func identityShare(cfg *config.Config) int {
 // prepareMQTT compares the shares of identities, which also depend on the number of identities. All other fields need a restart.
 func (n *Node) prepareMQTT(r *reload) (change, error) {
 	share := identityShare(r.next)
-	server := n.mqttServer()
-	if server == nil || share == identityShare(r.last) {
-		return change{}, nil
+	c := change{commit: func() {
+		if server := n.mqttServer(); server != nil { // also one that this reload has made
+			server.SetIdentityShare(share)
+		}
+	}}
+	if n.mqttServer() != nil && share != identityShare(r.last) {
+		c.what = "identity_share"
 	}
-	return change{what: "identity_share", commit: func() { server.SetIdentityShare(share) }}, nil
+	return c, nil
 }
 
 // mqttServer returns the server of all mqtt listeners, or nil before there is one.

@@ -3,6 +3,7 @@ package node
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"path/filepath"
@@ -88,7 +89,14 @@ func (d *device) read() (p mqtt.Packet, ok bool) {
 // publish publishes a message with QoS 1 and returns the code of PUBACK.
 func (d *device) publish(topic string) mqtt.ReasonCode {
 	d.t.Helper()
-	b, err := mqtt.AppendPublish(nil, mqtt.V5, &mqtt.PublishPacket{QoS: 1, ID: 1, Topic: []byte(topic), Payload: []byte("1")})
+	return d.send(mqtt.PublishPacket{Topic: []byte(topic), Payload: []byte("1")})
+}
+
+// send is publish for any message.
+func (d *device) send(m mqtt.PublishPacket) mqtt.ReasonCode {
+	d.t.Helper()
+	m.QoS, m.ID = 1, 1
+	b, err := mqtt.AppendPublish(nil, mqtt.V5, &m)
 	if err == nil {
 		_, err = d.conn.Write(b)
 	}
@@ -163,19 +171,7 @@ func TestMQTTListeners(t *testing.T) {
 	declared := mqtt.AppendText(nil, mqtt.ContentType, "application/json")
 	publish := func(d *device) mqtt.ReasonCode {
 		t.Helper()
-		b, err := mqtt.AppendPublish(nil, mqtt.V5, &mqtt.PublishPacket{QoS: 1, ID: 1, Topic: []byte("a"), Properties: declared, Payload: []byte("{not json")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = d.conn.Write(b); err != nil {
-			t.Fatal(err)
-		}
-		p, _ := d.read()
-		a, err := mqtt.ParseAck(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a.Code
+		return d.send(mqtt.PublishPacket{Topic: []byte("a"), Properties: declared, Payload: []byte("{not json")})
 	}
 	if code := publish(first); code != mqtt.PayloadFormatInvalid {
 		t.Errorf("a strict listener takes invalid JSON: %v", code)
@@ -187,5 +183,57 @@ func TestMQTTListeners(t *testing.T) {
 	}
 	if stats := n.mqttServer().Stats(); stats.Sessions != 1 || stats.Connected != 1 || stats.Refused != 1 {
 		t.Errorf("got %+v", stats)
+	}
+}
+
+// TestMQTTIdentityShare: a reload applies what one identity may have. One that is refused changes nothing, also if it adds the first
+// listener.
+func TestMQTTIdentityShare(t *testing.T) {
+	cfg := quiet(t)
+	cfg.Listeners = []config.Listener{{Address: "http://127.0.0.1:0", Anonymous: "guest"}}
+	cfg.Identities = []config.Identity{{Name: "guest", Publish: []string{"#"}}, {Name: "other", Token: "the-token-of-the-other"}}
+	cfg.MQTT.Retained, cfg.MQTT.IdentityShare = 8, 50
+	n := build(t, cfg)
+	run(t, n)
+	guests := config.Listener{Address: "mqtt://127.0.0.1:0", Anonymous: "guest"}
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = busy.Close() }()
+	refused := n.Apply(changed(n, func(c *config.Config) {
+		c.Listeners = append(c.Listeners[:len(c.Listeners):len(c.Listeners)], guests, config.Listener{Address: "tcp://" + busy.Addr().String()})
+		c.MQTT.Retained, c.MQTT.IdentityShare = 100, 10
+	}))
+	if refused == nil {
+		t.Fatal("two listeners have one address")
+	}
+	apply(t, n, func(c *config.Config) { c.Listeners = append(c.Listeners[:len(c.Listeners):len(c.Listeners)], guests) })
+	guest, _, _ := newDevice(t, n, addressOf(t, n, guests.Address), nil)
+	retained := 0
+	check := func(step string, want int) {
+		t.Helper()
+		for ; guest.send(mqtt.PublishPacket{Retain: true, Topic: fmt.Appendf(nil, "t/%d", retained), Payload: []byte("1")}) == mqtt.Success; retained++ {
+			if retained == want {
+				t.Fatalf("%s: more than %d retained messages", step, want)
+			}
+		}
+		if retained != want {
+			t.Errorf("%s: %d retained messages, want %d", step, retained, want)
+		}
+	}
+	check("a share of 50", 4)
+	apply(t, n, func(c *config.Config) { c.MQTT.IdentityShare = 75 })
+	check("a share of 75", 6)
+	apply(t, n, func(c *config.Config) { c.Identities = c.Identities[:1:1] })
+	check("one identity", 8)
+	apply(t, n, func(c *config.Config) {
+		c.Identities = append(c.Identities, config.Identity{Name: "another", Token: "the-token-of-another"})
+	})
+	if code := guest.send(mqtt.PublishPacket{Retain: true, Topic: []byte("t/0")}); code != mqtt.Success {
+		t.Fatalf("a retained message is not removed: %v", code)
+	}
+	if code := guest.send(mqtt.PublishPacket{Retain: true, Topic: []byte("t/0"), Payload: []byte("1")}); code != mqtt.QuotaExceeded {
+		t.Errorf("an identity above its share retains another message: %v", code)
 	}
 }
