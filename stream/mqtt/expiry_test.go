@@ -138,3 +138,21 @@ func TestRetainedExpiry(t *testing.T) {
 		}
 	})
 }
+
+// TestRestoreWithoutRoom: a retained message that was refused is removed, also if there is no room any more for the former one.
+func TestRestoreWithoutRoom(t *testing.T) {
+	store := &retainedStore{limit: usage{8, 1000}, owned: map[string]usage{}}
+	message := func(tag string, size int) *retainedMessage {
+		return &retainedMessage{tag: tag, identity: "i", payload: make([]byte, size)}
+	}
+	store.set(message("a", 500), 100)
+	refused := message("a", 1)
+	before, _ := store.set(refused, 100)
+	if _, ok := store.set(message("b", 500), 100); !ok {
+		t.Fatal("there is no room for a second message")
+	}
+	store.restore(refused, before)
+	if got := store.matching(nil, "#"); len(got) != 1 || got[0].tag != "b" || store.all != got[0].usage() || store.owned["i"] != store.all {
+		t.Errorf("%d messages, %+v, %+v of the identity", len(got), store.all, store.owned["i"])
+	}
+}

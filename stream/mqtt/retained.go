@@ -62,7 +62,7 @@ func (r *retainedStore) set(m *retainedMessage, each share) (before *retainedMes
 	return before, r.replace(before, m, each)
 }
 
-// restore puts before in the place of m, if m is there: m was refused.
+// restore puts before in the place of m, if m is there: m was refused. If there is no room any more for before, the topic has none.
 func (r *retainedStore) restore(m, before *retainedMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,10 +70,9 @@ func (r *retainedStore) restore(m, before *retainedMessage) {
 	if len(m.payload) == 0 && now != nil || len(m.payload) > 0 && now != m {
 		return
 	}
-	if before == nil {
-		before = &retainedMessage{tag: m.tag}
+	if before == nil || !r.replace(now, before, 100) {
+		r.replace(now, &retainedMessage{tag: m.tag}, 100)
 	}
-	r.replace(now, before, 100)
 }
 
 // replace puts m in the place of before. The caller holds the lock.
