@@ -234,25 +234,23 @@ func (s *session) append(x *sub, tag string, p *wire.PublishPacket) bool {
 	return true
 }
 
-// address adds the properties that are for this client: the Subscription Identifier and the Topic Alias.
+// address adds the properties that are for this client: the Subscription Identifier and, if the client accepts a packet of that size, the
+// Topic Alias.
 func (s *session) address(x *sub, tag string, p *wire.PublishPacket) {
 	if x.id == 0 && s.peer.aliasMax == 0 {
 		return
 	}
-	ps := append(make(wire.Properties, 0, len(p.Properties)+8), p.Properties...)
-	if x.id > 0 {
-		ps = wire.AppendUint(ps, wire.SubscriptionIdentifier, x.id)
+	p.Properties = withIdentifier(p.Properties, x.id)
+	if s.peer.aliasMax == 0 || !fits(wire.PublishSize(s.peer.version, p)+aliasSize, s.peer.maxPacket) {
+		return
 	}
-	if s.peer.aliasMax > 0 {
-		alias, known := s.alias(tag)
-		if alias > 0 {
-			ps = wire.AppendUint(ps, wire.TopicAlias, uint32(alias))
-		}
-		if known {
-			p.Topic = nil
-		}
+	alias, known := s.alias(tag)
+	if alias > 0 {
+		p.Properties = wire.AppendUint(p.Properties, wire.TopicAlias, uint32(alias))
 	}
-	p.Properties = ps
+	if known {
+		p.Topic = nil
+	}
 }
 
 // maxAliases bounds the topic aliases of one client in each direction.
@@ -278,7 +276,7 @@ func (s *session) copyOf(x *sub, tag string, p *wire.PublishPacket) *bufpool.Buf
 	again := *p
 	again.Topic, again.Dup = []byte(tag), true
 	if x.id > 0 {
-		again.Properties = wire.AppendUint(append(wire.Properties(nil), p.Properties...), wire.SubscriptionIdentifier, x.id)
+		again.Properties = withIdentifier(p.Properties, x.id)
 	}
 	b := bufpool.Get(wire.PublishSize(wire.V5, &again) + maxHeader)
 	b.B, _ = wire.AppendPublish(b.B, wire.V5, &again)

@@ -64,19 +64,34 @@ func (c *conn) checkCodes(kind wire.Kind, count int) error {
 	return &wire.Error{Code: wire.PacketTooLarge, Kind: kind, Close: true, Reason: "the response would be larger than the client accepts: use fewer filters in one packet"}
 }
 
-// addressedSize is the most bytes that session.address adds to a packet: Subscription Identifier, Topic Alias, and longer lengths.
-const addressedSize = 5 + 3 + 2
+// The most bytes by which properties that session.address adds make a packet longer: their own, and those of two longer lengths.
+const (
+	identifierSize = 5 + 2
+	aliasSize      = 3 + 2
+)
 
-// tooLarge reports whether the client does not accept a message, which counts as delivered then.
+// tooLarge reports whether the client does not accept a message, which counts as delivered then. The topic alias does not count: a packet
+// that is too large with one has none.
 func (s *session) tooLarge(x *sub, tag string, p *wire.PublishPacket) bool {
-	if s.peer.maxPacket == 0 {
+	limit := s.peer.maxPacket
+	if limit == 0 {
 		return false
 	}
 	whole := *p
 	whole.Topic = []byte(tag)
 	size := wire.PublishSize(s.peer.version, &whole)
-	if x.id > 0 || s.peer.aliasMax > 0 {
-		size += addressedSize
+	if x.id > 0 && fits(size, limit) && !fits(size+identifierSize, limit) {
+		whole.Properties = withIdentifier(p.Properties, x.id)
+		size = wire.PublishSize(s.peer.version, &whole)
 	}
-	return !fits(size, s.peer.maxPacket)
+	return !fits(size, limit)
+}
+
+// withIdentifier returns a copy of properties with a Subscription Identifier, unless that is 0, and with room for a Topic Alias.
+func withIdentifier(ps wire.Properties, id uint32) wire.Properties {
+	ps = append(make(wire.Properties, 0, len(ps)+identifierSize+aliasSize), ps...)
+	if id > 0 {
+		ps = wire.AppendUint(ps, wire.SubscriptionIdentifier, id)
+	}
+	return ps
 }

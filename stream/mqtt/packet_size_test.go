@@ -126,30 +126,45 @@ func TestSmallSuback(t *testing.T) {
 	}
 }
 
-// TestLargestPublish: a client gets each message up to the size that it accepts, and none above.
+// TestLargestPublish: a client gets each message up to the size that it accepts, and none above. A message that is too large with a topic
+// alias comes without one.
 func TestLargestPublish(t *testing.T) {
 	r := newRig(t, setup{})
 	const limit = 150
-	sub, pub := r.connect(wire.V5, "sub", accepts(limit)), r.connect(wire.V5, "pub")
 	topic := []byte("a/long/topic/that/has/thirty/b")
-	sub.sub(string(topic), 0)
-	largest := 0
-	for n := limit - 50; n <= limit; n++ {
-		pub.send(wire.PublishPacket{Topic: topic, Payload: bytes.Repeat([]byte("x"), n)})
-	}
-	pub.send(wire.PublishPacket{Topic: topic, Payload: []byte("last")})
-	for {
-		packet := sub.read(wire.Publish)
-		p, err := wire.ParsePublish(packet)
-		if err != nil || packet.Size > limit {
-			t.Fatalf("a packet of %d bytes, %v", packet.Size, err)
-		}
-		largest = max(largest, packet.Size)
-		if string(p.Payload) == "last" {
-			break
-		}
-	}
-	if largest != limit {
-		t.Errorf("the largest packet has %d bytes, want %d", largest, limit)
+	aliases := func(p *wire.ConnectPacket) { p.Properties = wire.AppendUint(p.Properties, wire.TopicAliasMaximum, 5) }
+	for name, row := range map[string]struct {
+		change     func(*wire.ConnectPacket)
+		properties wire.Properties
+		alias      bool
+	}{
+		"plain":      {func(*wire.ConnectPacket) {}, nil, false},
+		"identifier": {func(*wire.ConnectPacket) {}, wire.AppendUint(nil, wire.SubscriptionIdentifier, 300), false},
+		"alias":      {aliases, nil, true},
+		"both":       {aliases, wire.AppendUint(nil, wire.SubscriptionIdentifier, 1), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sub, pub := r.connect(wire.V5, "sub", accepts(limit), row.change), r.connect(wire.V5, "pub")
+			if code := sub.subscribe(wire.Subscription{Filter: topic}, row.properties); code != wire.Success {
+				t.Fatalf("SUBSCRIBE: %v", code)
+			}
+			whole := wire.PublishPacket{Topic: topic, Properties: row.properties}
+			most := limit - wire.PublishSize(wire.V5, &whole) - 1 // of a payload: the length takes a byte more
+			for n := most + 1; n >= most-20; n-- {
+				pub.send(wire.PublishPacket{Topic: topic, Payload: bytes.Repeat([]byte("x"), n)})
+			}
+			for n := most; n >= most-20; n-- {
+				packet := sub.read(wire.Publish)
+				p, err := wire.ParsePublish(packet)
+				if err != nil || packet.Size > limit || len(p.Payload) != n {
+					t.Fatalf("a packet of %d bytes with a payload of %d bytes, want %d; %v", packet.Size, len(p.Payload), n, err)
+				}
+				if _, alias := p.Properties.Uint(wire.TopicAlias); n == most-20 && alias != row.alias {
+					t.Errorf("topic alias: %v", alias)
+				}
+			}
+			sub.disconnect()
+			pub.disconnect()
+		})
 	}
 }
