@@ -120,6 +120,8 @@ func TestNewAfterLimits(t *testing.T) {
 		{"no route before it any more", []route.VirtualHost{named("h", limited("b"), limited("a"))}, []route.VirtualHost{named("h", limited("a"))}, 0, 1, true},
 		{"in another order", []route.VirtualHost{named("h", payload, limited("a"))}, []route.VirtualHost{named("h", limited("a"), payload)}, 1, 0, true},
 		{"another name", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("b"), renamed)}, 1, 0, true},
+		{"two routes before it", []route.VirtualHost{named("h", limited("a"), limited("b"), limited("c"))}, []route.VirtualHost{named("h", limited("d"), limited("e"), limited("a"), limited("b"), limited("c"))}, 4, 2, true},
+		{"one before it, and one less", []route.VirtualHost{named("h", limited("a"), limited("b"), limited("c"))}, []route.VirtualHost{named("h", limited("d"), limited("a"), limited("c"))}, 2, 2, true},
 		{"the same rule twice", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a"), limited("a"))}, 1, 0, false},
 		{"a host before it", []route.VirtualHost{named("h", limited("a"))}, []route.VirtualHost{named("g", limited("b")), named("h", limited("a"))}, 1, 0, true},
 		{"the host moves", []route.VirtualHost{named("g", limited("a")), named("h", limited("a"))}, []route.VirtualHost{named("h", limited("a")), named("g", limited("a"))}, 0, 1, true},
@@ -140,5 +142,28 @@ func TestNewAfterLimits(t *testing.T) {
 		if is.Bucket == nil || is.Budget == nil || (is.Bucket == was.Bucket) != c.keeps || (is.Budget == was.Budget) != c.keeps {
 			t.Errorf("%s: the bucket is kept: %v, the budget: %v, want %v", c.name, is.Bucket == was.Bucket, is.Budget == was.Budget, c.keeps)
 		}
+	}
+}
+
+// TestNewAfterWork: the work for the limits of a route does not grow with the number of routes, even if all of them match the same.
+func TestNewAfterWork(t *testing.T) {
+	allocations := func(routes int) float64 {
+		list := func(rate int) *route.Config {
+			rules := make([]route.Rule, routes)
+			for i := range rules {
+				rules[i] = limited("a")
+				rules[i].RateLimit = &route.RateLimit{RequestsPerSecond: float64(rate + i)}
+			}
+			return &route.Config{VirtualHosts: []route.VirtualHost{{Hosts: []string{"h"}, Routes: rules}}}
+		}
+		before, next := table(t, list(1)), list(1+routes)
+		return testing.AllocsPerRun(1, func() {
+			if _, err := route.NewAfter(next, all.Formats(), before); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := allocations(50), allocations(800); many > 32*few {
+		t.Errorf("%.0f allocations for 50 routes, %.0f for 800", few, many)
 	}
 }

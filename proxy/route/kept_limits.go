@@ -3,7 +3,8 @@ package route
 import (
 	"fmt"
 	"reflect"
-	"slices"
+
+	"example.com/ferry/internal/pace"
 )
 
 // keptLimits finds the buckets and budgets that the routes of a virtual host keep from the one before. A route keeps those of a route with
@@ -11,7 +12,8 @@ import (
 type keptLimits struct {
 	prior   *virtualHost     // nil if there was none
 	taken   []bool           // routes of prior whose limits another route has
-	byMatch map[string][]int // routes of prior by what they match; nil until the first search
+	shift   int              // how much further in prior the last route was found
+	byMatch map[matchKey]int // routes of prior by what they match; nil until the first search
 }
 
 // keep gives r, which is route i and was compiled from rule, the bucket and the budget that it had.
@@ -22,46 +24,57 @@ func (k *keptLimits) keep(r *Route, i int, rule *Rule) {
 	if k.taken == nil {
 		k.taken = make([]bool, len(k.prior.rules))
 	}
-	if !k.is(i, rule) {
-		if i = k.search(rule); i < 0 {
+	at := i + k.shift
+	if !k.is(at, rule) {
+		if at = k.search(rule); at < 0 {
 			return
 		}
+		k.shift = at - i
 	}
-	k.taken[i] = true
-	r.Bucket, r.Budget = k.prior.routes[i].Bucket, k.prior.routes[i].Budget
+	k.taken[at] = true
+	r.Bucket, r.Budget = k.prior.routes[at].Bucket, k.prior.routes[at].Budget
 }
 
-// search returns the first route of prior with a Rule, or -1.
+// search returns the route of prior with a Rule, or -1. Of the routes that match the same, it finds the first: the others got no requests.
 func (k *keptLimits) search(rule *Rule) int {
 	if k.byMatch == nil {
-		k.byMatch = map[string][]int{}
+		k.byMatch = map[matchKey]int{}
 		for i, r := range k.prior.routes {
-			if r.Bucket != nil || r.Budget != nil {
-				text := matchText(k.prior.rules[i].Match)
-				k.byMatch[text] = append(k.byMatch[text], i)
+			key := newMatchKey(&k.prior.rules[i].Match)
+			if _, known := k.byMatch[key]; !known && (r.Bucket != nil || r.Budget != nil) {
+				k.byMatch[key] = i
 			}
+			pace.Step()
 		}
 	}
-	found := k.byMatch[matchText(rule.Match)]
-	if at := slices.IndexFunc(found, func(i int) bool { return k.is(i, rule) }); at >= 0 {
-		return found[at]
+	if at, ok := k.byMatch[newMatchKey(&rule.Match)]; ok && k.is(at, rule) {
+		return at
 	}
 	return -1
 }
 
 // is reports whether route i of prior has a Rule, and limits that no other route has taken.
 func (k *keptLimits) is(i int, rule *Rule) bool {
-	if i >= len(k.prior.rules) || k.taken[i] {
+	if i < 0 || i >= len(k.prior.rules) || k.taken[i] {
 		return false
 	}
 	was, is := k.prior.rules[i], *rule
 	was.Name, is.Name = "", ""
-	return reflect.DeepEqual(was, is)
+	return reflect.DeepEqual(&was, &is)
 }
 
-// matchText returns a text that is the same for equal conditions.
-func matchText(m Match) string {
-	payload := m.Payload
-	m.Payload = nil // a pointer within a struct is printed as an address
-	return fmt.Sprintf("%+v %+v", m, payload)
+// matchKey is the same for equal conditions.
+type matchKey struct {
+	path, prefix, segmentPrefix, regex, serverName, clientIdentity string
+
+	bolt Bolt
+	rest string
+}
+
+func newMatchKey(m *Match) matchKey {
+	key := matchKey{m.Path, m.Prefix, m.SegmentPrefix, m.Regex, m.ServerName, m.ClientIdentity, m.Bolt, ""}
+	if len(m.Methods)+len(m.Headers)+len(m.Query) > 0 || m.Payload != nil {
+		key.rest = fmt.Sprintf("%#v %#v %#v %#v", m.Methods, m.Headers, m.Query, m.Payload)
+	}
+	return key
 }
