@@ -248,7 +248,13 @@ func sameListener(a, b Listener) bool {
 }
 
 func sameRules(a, b []route.Rule) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b))
+	if len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] {
+		return true
+	}
+	return slices.EqualFunc(a, b, func(a, b route.Rule) bool {
+		pace.Step()
+		return reflect.DeepEqual(&a, &b)
+	})
 }
 
 // Commit puts the configuration in place. Unchanged listeners and clusters keep their connections. Requests in progress use
