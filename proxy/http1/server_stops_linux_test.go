@@ -20,10 +20,11 @@ import (
 // other server. The body was not copied when the request arrived.
 func TestServerStops(t *testing.T) {
 	for _, row := range []struct {
-		name   string
-		size   int
-		status int
-	}{{"small", 2, 200}, {"several chunks", 60_000, 200}, {"too large to keep", 70_000, 503}} {
+		name    string
+		size    int
+		chunked bool
+		status  int
+	}{{"small", 2, false, 200}, {"several buffers", 60_000, false, 200}, {"chunked with a trailer", 5000, true, 200}, {"too large to keep", 70_000, false, 503}} {
 		t.Run(row.name, func(t *testing.T) {
 			ln := proxytest.Listen(t)
 			conns := make(chan net.Conn, 1)
@@ -66,12 +67,20 @@ func TestServerStops(t *testing.T) {
 			}
 			<-stopped
 			want := strings.Repeat("x", row.size)
-			conn.Send(fmt.Sprintf("POST / HTTP/1.1\nHost: a\nContent-Length: %d\n\n%s", len(want), want))
+			if row.chunked {
+				conn.Send(fmt.Sprintf("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\nTrailer: Sum\n\n%x\n%s\n0\nSum: 7\n\n", len(want), want))
+			} else {
+				conn.Send(fmt.Sprintf("POST / HTTP/1.1\nHost: a\nContent-Length: %d\n\n%s", len(want), want))
+			}
 			ln.Close()
 			(<-conns).Close()
 			close(goOn)
-			if resp, body := conn.ReadResponse("POST"); resp.StatusCode != row.status || row.status == 200 && body != want {
+			resp, body := conn.ReadResponse("POST")
+			if resp.StatusCode != row.status || row.status == 200 && body != want {
 				t.Errorf("got %d and %d bytes, want %d and %d", resp.StatusCode, len(body), row.status, len(want))
+			}
+			if got := resp.Header.Get("X-Trailer-Sum"); row.chunked && got != "7" {
+				t.Errorf("got the trailer %q, want 7", got)
 			}
 			r.eventually("the requests are counted", func() bool {
 				requests := uint64(0)
