@@ -23,7 +23,7 @@ type Config struct {
 	HandshakeTimeout time.Duration `yaml:"handshake_timeout,omitempty"`
 
 	// MaxHandshakes bounds the TLS handshakes in progress. Further connections wait, and a client that is silent for a second meanwhile is
-	// disconnected. Zero means 256.
+	// disconnected, or sooner while most are silent. Zero means 256.
 	MaxHandshakes int `yaml:"max_handshakes,omitempty"`
 
 	// ClientTLS configures Dial. Nil means the system's root certificates. Versions below TLS 1.3 are never used.

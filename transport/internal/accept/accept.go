@@ -94,9 +94,9 @@ func (l *Listener) acceptAll() {
 	}
 }
 
-func (l *Listener) shakeHands(ctx context.Context, done func(), conn net.Conn) {
+func (l *Listener) shakeHands(ctx context.Context, done func(succeeded bool), conn net.Conn) {
 	ready, err := l.handshake.Do(ctx, conn)
-	done()
+	done(err == nil)
 	if err != nil {
 		_ = conn.Close()
 		return

@@ -136,6 +136,48 @@ func TestSilentClients(t *testing.T) {
 	})
 }
 
+// TestFloodOfSilentClients has far more silent clients than places. The ones that wait behind them are served soon.
+func TestFloodOfSilentClients(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		work := make(chan struct{})
+		close(work)
+		inner := make(memoryListener, 64)
+		l := accept.New(inner, accept.Handshake{Do: readTwo(work), Timeout: time.Minute, Max: 2})
+		defer func() { _ = l.Close() }()
+		for range 40 {
+			inner.connect()
+		}
+		conn := inner.connect()
+		go func() { _, _ = conn.Write([]byte{1, 1}) }()
+		began := time.Now()
+		if _, err := l.Accept(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("a client behind 40 silent ones was served after %v, want at most 5 s", took)
+		}
+
+		// Clients that succeed make the listener as patient as before.
+		for range 6 {
+			conn := inner.connect()
+			go func() { _, _ = conn.Write([]byte{1, 1}) }()
+			if _, err := l.Accept(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first := inner.connect()
+		inner.connect()
+		inner.connect()
+		time.Sleep(900 * time.Millisecond)
+		synctest.Wait()
+		checkOpen(t, first, true)
+		time.Sleep(200 * time.Millisecond)
+		synctest.Wait()
+		checkOpen(t, first, false)
+	})
+}
+
 // TestCloseWithWaiting closes a listener while a connection waits for a place.
 func TestCloseWithWaiting(t *testing.T) {
 	t.Parallel()
