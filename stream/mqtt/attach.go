@@ -23,6 +23,9 @@ func (c *conn) begin(s *session, present bool) {
 		s.failure, s.repeating = nil, true
 	}
 	s.mu.Unlock()
+	if present || h.expiry > 0 { // the saved session ends at another time, or not while the client is connected
+		c.ls.server.dirty.Store(true)
+	}
 	c.ls.server.counters.connected.Add(1)
 	c.attached = c.ls.loop.Now()
 	c.watch()

@@ -2,6 +2,8 @@ package mqtt_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -164,4 +166,21 @@ func TestStopWithoutWills(t *testing.T) {
 	if s := r.server.Stats(); s.Wills != 0 || s.Retained != 0 {
 		t.Errorf("%d wills were published, %d messages are retained", s.Wills, s.Retained)
 	}
+}
+
+// TestReturnSaved: once a client has returned, the saved session has no time at which it ends: if the process is killed later, it is
+// still there.
+func TestReturnSaved(t *testing.T) {
+	c := setup{server: mqtt.Config{Dir: t.TempDir()}}
+	r := newRig(t, c)
+	away := func() bool {
+		b, err := os.ReadFile(filepath.Join(c.server.Dir, "sessions.json"))
+		return err == nil && strings.Contains(string(b), `"expires":`)
+	}
+	sub := r.connect(wire.V5, "sub", lasting)
+	sub.sub("a", 1)
+	sub.disconnect()
+	await(t, "the session is saved", away)
+	r.connect(wire.V5, "sub", lasting)
+	await(t, "the return of the client is saved", func() bool { return !away() })
 }
