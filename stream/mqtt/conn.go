@@ -48,6 +48,7 @@ type hello struct {
 	clean, assigned    bool
 	expiry             time.Duration
 	peer               peerLimits
+	replaces           bool // the client's last session has ended for it; guarded by Server.mu
 }
 
 var (

@@ -103,7 +103,7 @@ func (v *Server) attach(c *conn) {
 		return
 	}
 	if s == nil {
-		if err := v.checkRoom(h.identity); err != nil {
+		if err := v.checkRoom(h.identity, h.replaces); err != nil {
 			v.mu.Unlock()
 			c.refuse(err)
 			return
@@ -153,6 +153,9 @@ func (v *Server) detach(c *conn, w *will) {
 		s.will = w
 	} else {
 		v.drop(s)
+		if next != nil {
+			next.hello.replaces = true
+		}
 	}
 	v.mu.Unlock()
 	v.dirty.Store(true)

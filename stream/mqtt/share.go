@@ -35,13 +35,14 @@ func (v *Server) SetIdentityShare(percent int) {
 
 func (v *Server) identityShare() share { return share(v.share.Load()) }
 
-// checkRoom returns why an identity gets no further session, or nil. The first one of an identity needs no share. The caller holds the lock.
-func (v *Server) checkRoom(identity string) error {
+// checkRoom returns why an identity gets no further session, or nil. The first one of an identity needs no share, and one that replaces
+// the last one of its client neither. The caller holds the lock.
+func (v *Server) checkRoom(identity string, replaces bool) error {
 	own, all := v.owned[identity]+1, len(v.sessions)+1
 	switch {
 	case all > v.cfg.MaxSessions:
 		return refusal(wire.QuotaExceeded, "the server has as many sessions as it may")
-	case own > 1 && !v.identityShare().allows(own, all, v.cfg.MaxSessions):
+	case own > 1 && !replaces && !v.identityShare().allows(own, all, v.cfg.MaxSessions):
 		return refusal(wire.QuotaExceeded, "the identity has as many sessions as one identity may")
 	}
 	return nil

@@ -117,3 +117,26 @@ func TestCleanStartShare(t *testing.T) {
 		t.Errorf("a session above the share: %v", c.connack.Code)
 	}
 }
+
+// TestTakeoverShare: a client that connects again while it is connected is not refused, however many sessions its identity has.
+func TestTakeoverShare(t *testing.T) {
+	r := newRig(t, setup{broker: hop.Config{Identify: byToken}, server: mqtt.Config{MaxSessions: 8, IdentityShare: 50}})
+	var first *client
+	for i := range 4 {
+		if c := r.connect(wire.V5, fmt.Sprint(i), as("a")); i == 0 {
+			first = c
+		}
+	}
+	for i := range 2 {
+		r.connect(wire.V5, fmt.Sprint(i), as("b"))
+	}
+	r.connect(wire.V5, "0", as("a")) // a has more than is free now
+	first.closed()
+	if s := r.server.Stats(); s.Sessions != 6 || s.Connected != 6 {
+		t.Errorf("%d sessions and %d clients, want 6", s.Sessions, s.Connected)
+	}
+	c := r.dial(wire.V5)
+	if c.greet("another", as("a")); c.connack.Code != wire.QuotaExceeded {
+		t.Errorf("a session above the share: %v", c.connack.Code)
+	}
+}
