@@ -12,6 +12,7 @@ import (
 
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/proxytest"
+	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
 )
@@ -85,6 +86,34 @@ func TestRequestRate(t *testing.T) {
 	for _, l := range p.Snapshot().Traffic.Listeners {
 		if want := map[string]uint64{"http": 5, "rpc": 1, "http2": 2}[l.Name]; l.Refused[traffic.ClientRateLimited] != want {
 			t.Errorf("%s: %d requests refused, want %d", l.Name, l.Refused[traffic.ClientRateLimited], want)
+		}
+	}
+}
+
+// TestRouteRate: a route whose rule stays keeps its rate limit at a reload, and another limit begins full.
+func TestRouteRate(t *testing.T) {
+	t.Parallel()
+	server := web(t, "a", 0)
+	cfg := func(burst int) *Config {
+		rule := route.Rule{Cluster: "web", RateLimit: &route.RateLimit{RequestsPerSecond: 0.001, Burst: burst}}
+		return &Config{
+			Loops:     2,
+			Listeners: []Listener{{Name: "http", Address: "127.0.0.1:0", Protocol: HTTP1, Routes: []route.Rule{rule}}},
+			Clusters:  []upstream.Config{cluster1("web", server)},
+		}
+	}
+	p := start(t, cfg(1))
+	for i, row := range []struct {
+		burst   int // of the configuration that is applied before
+		limited bool
+	}{{0, false}, {1, true}, {2, false}, {2, false}, {2, true}} {
+		if row.burst > 0 {
+			if err := p.Reload(cfg(row.burst)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := get(http.DefaultClient, "http://"+at(p, 0)); (err != nil) != row.limited {
+			t.Errorf("request %d: %v, want it limited: %v", i, err, row.limited)
 		}
 	}
 }

@@ -131,7 +131,7 @@ type cluster struct {
 	stop context.CancelFunc // ends Run
 }
 
-// Reload replaces the configuration by cfg: it is Prepare and Commit.
+// Reload replaces the configuration by cfg, which must not be changed afterwards: it is Prepare and Commit.
 func (p *Proxy) Reload(cfg *Config) error {
 	c, err := p.Prepare(cfg)
 	if err != nil {
@@ -149,10 +149,11 @@ type Change struct {
 }
 
 // Prepare makes everything ready that another configuration needs, and leaves the running one in use: it binds new
-// addresses, which accept connections from then on, resolves names and opens the access log. If cfg is invalid, the error is
-// an Errors, and it names settings of the loops that cannot change. Another Prepare, and Shutdown, wait for Commit or Abort.
+// addresses, which accept connections from then on, resolves names and opens the access log. Routes that stay keep their rate limits
+// and retry budgets: see Config.CompileAfter. cfg must not be changed afterwards. If it is invalid, the error is an Errors, and it names
+// settings of the loops that cannot change. Another Prepare, and Shutdown, wait for Commit or Abort.
 func (p *Proxy) Prepare(cfg *Config) (*Change, error) {
-	compiled, err := cfg.Compile(p.formats)
+	compiled, err := cfg.CompileAfter(p.formats, p.Compiled())
 	if err != nil {
 		return nil, err
 	}
