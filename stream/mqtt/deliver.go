@@ -293,9 +293,13 @@ func (s *session) dropLost() {
 // resend appends what the client has not acknowledged on its last connection, in order, as far as there is room. Durables deliver their
 // part again. The caller holds the lock.
 func (s *session) resend() {
-	if limit := s.peer.maxPacket; limit > 0 {
-		s.flights.drop(func(f *flight) bool { return !f.sent && f.packet != nil && len(f.packet.B) > int(limit) })
-	}
+	s.flights.drop(func(f *flight) bool {
+		large := !f.sent && f.packet != nil && !fits(len(f.packet.B), s.peer.maxPacket)
+		if large {
+			s.server.counters.dropped.Add(1)
+		}
+		return large
+	})
 	sent := s.flights.sent()
 	for i := range s.flights.span {
 		f := s.flights.at(i)

@@ -70,6 +70,9 @@ func TestSmallerPackets(t *testing.T) {
 			})
 			pub.publish(tag, "short")
 			sub.want(tag, "short", 1)
+			if s := r.server.Stats(); s.Dropped != 1 {
+				t.Errorf("%d messages were dropped, want 1", s.Dropped)
+			}
 		})
 	}
 }
