@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // pipe is read by poll, and never closed.
@@ -15,7 +16,8 @@ type pipe struct {
 	out            uintptr         // descriptor of writer
 }
 
-// opened is nil if the process has no descriptors left.
+// opened is nil if the process has no descriptors left, or the runtime's poller does not take the pipe. Without the poller, poll would fill
+// the pipe, and then block.
 var opened = sync.OnceValue(func() *pipe {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -23,6 +25,9 @@ var opened = sync.OnceValue(func() *pipe {
 	}
 	p := &pipe{reader: r, writer: w}
 	raw, err := w.SyscallConn()
+	if err == nil {
+		err = r.SetReadDeadline(time.Time{}) // an error says that the poller does not have r
+	}
 	if err == nil {
 		err = raw.Control(func(fd uintptr) { p.out = fd })
 	}
