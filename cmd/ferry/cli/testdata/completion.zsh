@@ -318,7 +318,7 @@ _ferry() {
 			'--to=''[The engine that gets the stream, nats,//HOST,PORT or tls,//HOST,PORT, with commas between several servers.]:ADDR:_files' \
 			'--credentials-file=''[The .creds file of the account at that engine.]:FILE:_files' \
 			'--engine-ca=''[The CA certificate of that engine.]:FILE:_files' \
-			'--from-dir=''[Read the stream from the data directory of a node that does not run, instead of asking a node.]:DIR:_files' \
+			'--from-dir=''[Read the stream from the data directory of a node that does not run, instead of from a running node.]:DIR:_files' \
 			':name:_files'
 		;;
 		rm)
@@ -411,9 +411,9 @@ _ferry() {
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
-			'--cert=''[The file with the client certificate, in PEM, for a server that asks for one.]:FILE:_files' \
+			'--cert=''[The file with the client certificate, in PEM, for a server that requires one.]:FILE:_files' \
 			'--key=''[The file with the key of --cert.]:FILE:_files' \
-			'--token-file=''[The file with the token, for a server that asks for one. Only for the protocol rpc.]:FILE:_files' \
+			'--token-file=''[The file with the token, for a server that requires one. Only for the protocol rpc.]:FILE:_files' \
 			'--protocol=''[rpc (ferry’s own), grpc or http. By default the address tells; with this flag its scheme is only the transport.]:NAME:(rpc grpc http)' \
 			'--content=''[The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC.]:TYPE:_files' \
 			'--compression=''[Compress the messages with gzip or zstd. The default is not to.]:NAME:(gzip zstd)' \
@@ -452,7 +452,7 @@ _ferry() {
 			'--size=''[A payload of N bytes.]:N:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory, or else the system’s.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
-			'--token-file=''[The file with the token, for a server that asks for one. Not with grpc,// and http,//. With --pub, the default is token in the data directory.]:FILE:_files' \
+			'--token-file=''[The file with the token, for a server that requires one. Not with grpc,// and http,//. With --pub, the default is token in the data directory.]:FILE:_files' \
 			'(-o --output)'{-o,--output=}'[text prints figures and a plot. json prints one object.]:FORMAT:(text json)' \
 			'--svg=''[Write the latencies by percentile to FILE, as a picture.]:FILE:_files' \
 			':addr:_files'
