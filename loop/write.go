@@ -128,6 +128,9 @@ func (c *Conn) Queued() int {
 	return c.queue.size
 }
 
+// Blocked reports whether the system accepts no more bytes to send: the queue waits for the peer to read.
+func (c *Conn) Blocked() bool { return c.is(blocked) }
+
 // Unsent returns how many bytes the peer has not acknowledged: the queued bytes, and the bytes that the system holds, if it
 // reports them. Each call asks the system, so use it in timers. If a peer reads slowly, Unsent falls long before Queued.
 func (c *Conn) Unsent() int {

@@ -222,9 +222,9 @@ const resendTime = 30 * time.Second
 // progress looks after a connection from time to time, while there is something to look after. Durables must not take a slow client for one that is gone: what was sent stays
 // on its way until the client has acknowledged it.
 func (c *conn) progress() {
-	now, unsent, needed := c.ls.loop.Now(), 0, c.blocked != nil
-	if c.conn.Queued() > 0 {
-		unsent, needed = c.conn.Unsent(), true
+	now, unsent, needed := c.ls.loop.Now(), 0, c.blocked != nil || c.conn.Queued() > 0
+	if c.conn.Blocked() { // otherwise all bytes are on their way, and two messages of one length look alike
+		unsent = c.conn.Unsent()
 	}
 	if unsent == 0 || unsent != c.unsent {
 		c.unsent, c.progressed = unsent, now

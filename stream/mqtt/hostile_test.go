@@ -175,6 +175,18 @@ func TestSlowReader(t *testing.T) {
 	pub.quiet()
 }
 
+// TestSteadyReader: a client that reads is not taken for one that does not, although all its messages are of one length and each is on its way
+// when the server looks.
+func TestSteadyReader(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WriteTimeout: time.Millisecond}})
+	good, pub := r.connect(wire.V5, "good"), r.connect(wire.V5, "pub")
+	good.sub("a", 0)
+	for range 2000 {
+		pub.publish("a", "1")
+		good.want("a", "1", 0)
+	}
+}
+
 // TestReceiveMaximum: no more messages are on their way than the client says.
 func TestReceiveMaximum(t *testing.T) {
 	r := newRig(t, setup{})

@@ -147,7 +147,10 @@ func (s *subscriber) end() {
 
 // stalled reports whether the client has read nothing for BodyTimeout although there is something to read.
 func (s *subscriber) stalled() bool {
-	now, unsent := s.ls.loop.Now(), s.conn.Unsent()
+	now, unsent := s.ls.loop.Now(), 0
+	if s.conn.Blocked() { // otherwise all bytes are on their way, and two messages of one length look alike
+		unsent = s.conn.Unsent()
+	}
 	if unsent == 0 || unsent != s.unsent {
 		s.unsent, s.progressed = unsent, now
 	}
