@@ -52,7 +52,7 @@ func (l *Listener) handshake(conn transport.Conn) *session {
 	b, cfg := l.broker, l.broker.cfg.Load()
 	var s *session
 	c := peer.New(conn, peer.Config{
-		Remote: "client", Linger: b.linger, Keep: func() bool { return b.kept.keep(conn) },
+		Remote: "client", Linger: b.linger, Keep: func() bool { return b.keepSocket(conn) },
 		OnClosing: func(why error) { s.onClosing(why) }, OnClosed: func() { s.onClosed() },
 	})
 	_ = conn.SetDeadline(time.Now().Add(cfg.HandshakeTimeout))

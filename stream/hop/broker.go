@@ -49,7 +49,7 @@ type Broker struct {
 	draining   bool
 
 	ended    sync.WaitGroup // waits for the goroutines of all sessions
-	stop     chan struct{}  // closed by Shutdown; ends checkConnections
+	stop     chan struct{}  // closed when Shutdown has drained the sessions; ends checkConnections
 	stopOnce sync.Once
 }
 
@@ -179,13 +179,13 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	if err == nil {
 		err = b.drain(ctx, func(*session) bool { return true })
 	}
+	b.stopOnce.Do(func() { close(b.stop) })
 	for _, s := range b.allSessions() {
 		if err != nil && (s.busy() || !s.client.draining()) {
 			s.client.abort() // it may send, and would send to a socket that HandOver keeps
 		}
 		s.client.close(nil)
 	}
-	b.stopOnce.Do(func() { close(b.stop) })
 	b.ended.Wait()
 	b.readers.Wait()
 	return err

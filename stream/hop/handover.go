@@ -25,23 +25,33 @@ type keptSockets struct {
 	list   []transport.Conn
 }
 
-// keep reports whether conn, whose session has ended, stays open until CloseKept. A connection over UDP, such as one of QUIC, never does: it shares
-// the socket of its listener, which would read the datagrams that are for the next process, or hold the address that it binds.
-func (k *keptSockets) keep(conn transport.Conn) bool {
-	if _, udp := conn.LocalAddr().(*net.UDPAddr); udp {
-		return false
+// keepSocket reports whether conn, whose session has ended, stays open until CloseKept. A connection over UDP, such as one of QUIC, never does: it
+// shares the socket of its listener, which would read the datagrams that are for the next process, or hold the address that it binds. So that
+// its client does not dial while the listener still reads, keepSocket waits until the other sessions have ended, too.
+func (b *Broker) keepSocket(conn transport.Conn) bool {
+	_, udp := conn.LocalAddr().(*net.UDPAddr)
+	keep, wait := b.kept.keep(conn, udp)
+	if wait {
+		<-b.stop
 	}
+	return keep
+}
+
+// keep adds conn to the list if it is to stay open. Otherwise it reports whether its closing has to wait.
+func (k *keptSockets) keep(conn transport.Conn, udp bool) (keep, wait bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.keeps {
-		return false
-	}
-	if k.closed < closedAtOnce {
+	switch {
+	case !k.keeps:
+		return false, false
+	case udp:
+		return false, true
+	case k.closed < closedAtOnce:
 		k.closed++
-		return false
+		return false, false
 	}
 	k.list = append(k.list, conn)
-	return true
+	return true, false
 }
 
 // HandOver is Shutdown for a program whose listening sockets go to another process. All clients are told to leave, and their sessions end. But of

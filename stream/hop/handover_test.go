@@ -39,11 +39,36 @@ func TestKeep(t *testing.T) {
 		{&net.UnixAddr{Net: "unix"}, true},
 		{&net.UDPAddr{}, false},
 	} {
-		k := keptSockets{keeps: true, closed: closedAtOnce}
-		if got := k.keep(local{addr: row.addr}); got != row.want {
+		b := Broker{stop: make(chan struct{}), kept: keptSockets{keeps: true, closed: closedAtOnce}}
+		close(b.stop)
+		if got := b.keepSocket(local{addr: row.addr}); got != row.want {
 			t.Errorf("a connection over %s is kept: %t, want %t", row.addr.Network(), got, row.want)
 		}
 	}
+}
+
+// TestKeepDatagrams: a connection over UDP is closed when the broker has drained the other sessions, not before. Its client would dial while the
+// listener reads the datagrams that are for the next process.
+func TestKeepDatagrams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := Broker{stop: make(chan struct{})}
+		conn := local{addr: &net.UDPAddr{}}
+		if b.keepSocket(conn) {
+			t.Error("kept, although no process takes over")
+		}
+		b.kept.keeps = true
+		kept := make(chan bool, 1)
+		go func() { kept <- b.keepSocket(conn) }()
+		synctest.Wait()
+		if len(kept) > 0 {
+			t.Error("closed, or kept, before the drain has ended")
+		}
+		close(b.stop)
+		if <-kept {
+			t.Error("kept after the drain")
+		}
+	})
 }
 
 // TestCloseSpread closes connections one after another, and many within the time for all.
