@@ -1,10 +1,9 @@
 package protobuf
 
 import (
-	"errors"
 	"testing"
 
-	"example.com/ferry/field"
+	"example.com/ferry/format/formattest"
 )
 
 // TestFindLikeLookup compares Find with Lookup where sets and messages have different orders, depths and numbers.
@@ -37,28 +36,7 @@ func TestFindLikeLookup(t *testing.T) {
 			{""},
 			{},
 		} {
-			var paths []field.Path
-			for _, text := range texts {
-				paths = append(paths, field.MustParse(text))
-			}
-			set, err := field.NewSet(paths...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			spans := make([]field.Span, len(paths))
-			for i := range spans {
-				spans[i] = field.Span{Head: -1}
-			}
-			err = Format{}.Find([]byte(data), set, spans)
-			for i, p := range paths {
-				want, lookupErr := Format{}.Lookup([]byte(data), p)
-				if lookupErr != nil && !errors.Is(lookupErr, field.ErrNotFound) && err == nil {
-					t.Errorf("%s, %v: Find gives no error, Lookup of %s gives %v", name, texts, p, lookupErr)
-				}
-				if spans[i] != want && (err == nil || spans[i] != field.Span{}) {
-					t.Errorf("%s, %v: %s: got %+v, want %+v", name, texts, p, spans[i], want)
-				}
-			}
+			formattest.FindLikeLookup(t, Format{}, name, []byte(data), texts)
 		}
 	}
 }
