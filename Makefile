@@ -45,7 +45,7 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -race . bench
 	go test -tags proof ./format/...
-	go test -tags proof -count=1 -timeout 4h -v ./stream/proof ./stream/engine/... ./cmd/ferry/faults
+	go test -tags proof -count=1 -timeout 4h -v ./stream/proof ./engine/... ./cmd/ferry/faults
 	cd bench && go test -tags proof -count=1 -timeout 1h -v -run '^TestChangeProof$$' ./change
 	@$(MAKE) fuzz
 

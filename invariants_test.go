@@ -48,7 +48,7 @@ func TestInvariants(t *testing.T) {
 		},
 		{
 			"what is in transit is never decoded",
-			func(p pkg) bool { return below(p, "stream/hop", "proxy") },
+			func(p pkg) bool { return below(p, "broker", "proxy") },
 			func(dep pkg) bool { return dep.below("codec") },
 		},
 		{

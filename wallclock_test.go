@@ -20,24 +20,24 @@ var wallClock = map[string]string{
 	"internal/clock/timeline.go":       "windows of wall time, whose state outlives the process",
 	"internal/clock/clock.go":          "the time at which the process started",
 	"internal/peer/frame_writer.go":    "the time in a frame",
-	"stream/engine/memory/cursor.go":   "retention counts from the stored time of a record",
-	"stream/engine/memory/stream.go":   "the stored time of a record",
-	"stream/engine/nats/direct.go":     "the stored time of a record",
+	"engine/memory/cursor.go":          "retention counts from the stored time of a record",
+	"engine/memory/stream.go":          "the stored time of a record",
+	"engine/nats/direct.go":            "the stored time of a record",
 	"stream/batch.go":                  "the time in a frame",
 	"stream/from.go":                   "a subscription from a time on",
-	"stream/hop/receiver.go":           "the latency of a message, whose time another machine has set",
-	"stream/mqtt/deliver.go":           "what is left of a message's expiry, which may have been stored by another process",
-	"stream/mqtt/retained.go":          "the time of a retained message",
+	"broker/receiver.go":               "the latency of a message, whose time another machine has set",
+	"edge/mqtt/deliver.go":             "what is left of a message's expiry, which may have been stored by another process",
+	"edge/mqtt/retained.go":            "the time of a retained message",
 	"stream/operator/run.go":           "the start of a run: the rest is elapsed time",
 	"stream/pipeline/window.go":        "a time in a message",
-	"stream/spool/append.go":           "the time at which a message was published, for another process",
-	"stream/web/subscriber.go":         "a subscription from a time on",
+	"link/spool/append.go":             "the time at which a message was published, for another process",
+	"edge/web/subscriber.go":           "a subscription from a time on",
 }
 
 // TestWallClock finds files that keep the wall clock's time as a number and have no row in wallClock.
 func TestWallClock(t *testing.T) {
 	found := map[string]bool{}
-	for _, dir := range []string{"cpu", "internal", "loop", "node", "proxy", "rpc", "stream", "transport"} {
+	for _, dir := range []string{"broker", "cpu", "edge", "engine", "internal", "link", "loop", "node", "proxy", "rpc", "stream", "transport"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") {
 				return err

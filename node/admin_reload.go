@@ -68,15 +68,15 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	if n.output != nil {
 		c.LogLevels = n.output
 	}
-	c.Connections = connections{n.hop, n.schemeOf, shown}
-	if n.hop != nil {
-		c.Snapshot, c.Services, c.Tap, c.Functions = n.hop.Snapshot, n.hop.Services, n.tap, n.functions
+	c.Connections = connections{n.broker, n.schemeOf, shown}
+	if n.broker != nil {
+		c.Snapshot, c.Services, c.Tap, c.Functions = n.broker.Snapshot, n.broker.Services, n.tap, n.functions
 		c.Links, c.Bridges = n.links.Stats, n.bridges.Stats
 		c.Web, c.MQTT = n.webStats, n.mqttServer
 	}
 	n.actionToken(cfg, &c)
 	if n.id != nil {
-		if n.hop != nil || len(cfg.Listeners) == 0 { // an archive lacks no stream that is not opened yet
+		if n.broker != nil || len(cfg.Listeners) == 0 { // an archive lacks no stream that is not opened yet
 			c.Archiver = archiver{n.streams}
 		}
 	}

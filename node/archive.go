@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
 )
 
 // archiver saves the streams of a node. It implements admin.Archiver.

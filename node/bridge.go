@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/link/mqttbridge"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/node/config"
-	mqttbridge "example.com/ferry/stream/mqtt/bridge"
-	"example.com/ferry/stream/spool"
 )
 
 // bridges are the node's bridges to other MQTT brokers.
@@ -109,7 +109,7 @@ func (n *Node) newBridge(c config.Bridge, cfg *config.Config) (*bridge, error) {
 	}
 	b := &bridge{cfg: c, password: t.Password, dial: d}
 	b.Bridge, err = mqttbridge.New(mqttbridge.Config{
-		Name: c.Name, Node: n.nodeID, Broker: n.hop, Listener: n.bridgesInside, Token: []byte(n.id.Token()), Target: t,
+		Name: c.Name, Node: n.nodeID, Broker: n.broker, Listener: n.bridgesInside, Token: []byte(n.id.Token()), Target: t,
 		Spool:         spool.Config{Dir: filepath.Join(cfg.DataDir, "bridges", c.Name), MaxBytes: int64(c.Spool.Size), Sync: c.Spool.Sync},
 		BlockWhenFull: c.Spool.Full == config.FullBlock, MaxPacket: int(cfg.Limits.MaxFrame), Log: n.log,
 	})

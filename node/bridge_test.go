@@ -12,9 +12,9 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/pki"
+	"example.com/ferry/link/mqttbridge"
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/mqtt"
-	mqttbridge "example.com/ferry/stream/mqtt/bridge"
 )
 
 // mqttBroker is another broker, which confirms what it gets and delivers what the test says.

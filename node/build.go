@@ -11,7 +11,11 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/cpu"
+	"example.com/ferry/engine"
+	enginememory "example.com/ferry/engine/memory"
+	"example.com/ferry/engine/nats"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/handover"
@@ -20,10 +24,6 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/live"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/engine"
-	enginememory "example.com/ferry/stream/engine/memory"
-	"example.com/ferry/stream/engine/nats"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/grpc"
 	"example.com/ferry/transport/memory"
@@ -232,20 +232,20 @@ func (n *Node) buildStreams() error {
 	}
 
 	// 5. The broker: every message passes through it, from the connection it arrives on to those that observe its tag.
-	broker := brokerLimits(cfg.Limits)
-	broker.Identify, broker.Formats, broker.Log = n.identities.Identify, n.extensions.Formats, n.log
+	streams := brokerLimits(cfg.Limits)
+	streams.Identify, streams.Formats, streams.Log = n.identities.Identify, n.extensions.Formats, n.log
 	if n.nodeID, err = nodeID(cfg.DataDir); err != nil {
 		return err
 	}
-	broker.Node = n.nodeID
-	broker.FirstID = ferry.SourceID(rand.Uint32()) // an ID of an earlier process names no client of this one
+	streams.Node = n.nodeID
+	streams.FirstID = ferry.SourceID(rand.Uint32()) // an ID of an earlier process names no client of this one
 	if n.streams != nil {
-		broker.Stored, broker.Holder = brokerStreams(n.streams.all()), n.streams.holder
+		streams.Stored, streams.Holder = brokerStreams(n.streams.all()), n.streams.holder
 	}
-	if n.hop, err = hop.New(broker); err != nil {
+	if n.broker, err = broker.New(streams); err != nil {
 		return err
 	}
-	n.hop.SetIdentities(n.identities) // so that the broker knows which services a client may serve
+	n.broker.SetIdentities(n.identities) // so that the broker knows which services a client may serve
 
 	// 6. The listeners, and one within this process for the node's own clients.
 	for _, each := range cfg.Listeners {
@@ -286,7 +286,7 @@ func (n *Node) buildStreams() error {
 
 	// 9. The bridges to other MQTT brokers, which publish on tags and get what is published on others.
 	n.bridges = &bridges{section: "bridges", noun: "bridge", log: n.log}
-	n.bridgesInside = n.hop.NewLocalListener(bridgeAddr{}, hop.ValidateFull)
+	n.bridgesInside = n.broker.NewLocalListener(bridgeAddr{}, broker.ValidateFull)
 	if err := n.bridges.open(len(cfg.Bridges), func(i int) (*bridge, error) { return n.newBridge(cfg.Bridges[i], cfg) }); err != nil {
 		return err
 	}
@@ -301,8 +301,8 @@ func (n *Node) makePool(cfg *config.Config) (err error) {
 }
 
 // brokerLimits returns the limits of the broker; the rest of the Config is missing.
-func brokerLimits(l config.Limits) hop.Config {
-	return hop.Config{
+func brokerLimits(l config.Limits) broker.Config {
+	return broker.Config{
 		MaxFrame: int(l.MaxFrame), MaxConnections: l.MaxConnections, MaxTags: l.MaxTags, MaxSubs: l.MaxSubscriptions,
 		Window: int(l.Window), Queue: int(l.Queue),
 		MaxCalls: l.MaxCalls, CallWindow: int(l.CallWindow), CallStreamWindow: int(l.CallStreamWindow), CallQueue: int(l.CallQueue),

@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/proxy"
-	"example.com/ferry/stream/hop"
 )
 
 // connections is admin.Connections: the clients of the broker, whose IDs are s and a number, and those of the proxy, whose IDs are p and
 // that of the proxy. Either may be missing.
 type connections struct {
-	broker *hop.Broker
+	broker *broker.Broker
 	scheme func(net.Addr) string // of the listener at an address
 	proxy  *proxy.Proxy
 }
@@ -68,7 +68,7 @@ func (c connections) CloseConnection(id string) error {
 	if own, ok := strings.CutPrefix(id, "p"); ok && c.proxy != nil {
 		err = c.proxy.CloseConnection(own)
 	}
-	if errors.Is(err, hop.ErrNoClient) || errors.Is(err, proxy.ErrUnknownConnection) {
+	if errors.Is(err, broker.ErrNoClient) || errors.Is(err, proxy.ErrUnknownConnection) {
 		return admin.ErrNoConnection
 	}
 	return err

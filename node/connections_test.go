@@ -22,7 +22,7 @@ func TestIDsOfAnotherProcess(t *testing.T) {
 		if status, body := get(t, through(t, n)); status != 200 {
 			t.Fatal(status, body)
 		}
-		list := connections{n.hop, n.schemeOf, n.proxy}
+		list := connections{n.broker, n.schemeOf, n.proxy}
 		for _, id := range before {
 			if err := list.CloseConnection(id); !errors.Is(err, admin.ErrNoConnection) {
 				t.Errorf("the ID %s of the node before: %v, want %v", id, err, admin.ErrNoConnection)

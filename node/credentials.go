@@ -7,24 +7,24 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/deploy"
-	"example.com/ferry/stream/hop"
 )
 
 // knownIdentities returns the set of credentials.
-func (n *Node) knownIdentities(cfg *config.Config) (*hop.Identities, error) {
+func (n *Node) knownIdentities(cfg *config.Config) (*broker.Identities, error) {
 	all, err := n.credentials(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return hop.NewIdentities(all)
+	return broker.NewIdentities(all)
 }
 
 // prepareIdentities reads the token files and makes the set of identities.
 func (n *Node) prepareIdentities(r *reload) (change, error) {
-	if n.hop == nil {
+	if n.broker == nil {
 		return change{}, nil
 	}
 	next, err := n.knownIdentities(r.next)
@@ -39,27 +39,27 @@ func (n *Node) prepareIdentities(r *reload) (change, error) {
 		n.mu.Lock()
 		n.identities = next
 		n.mu.Unlock()
-		n.hop.SetIdentities(next)
+		n.broker.SetIdentities(next)
 	}}, nil
 }
 
 // credentials returns the identities that may connect: those of the configuration; "local", which has the token of the data
 // directory and every grant; and "deployed", with which the functions of ferry deploy connect.
-func (n *Node) credentials(cfg *config.Config) ([]hop.Credential, error) {
+func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 	tags, services := []string{"#"}, []string{"*", deploy.Service}
-	deployed := hop.Identity{Name: "deployed", Publish: tags, Subscribe: tags}
+	deployed := broker.Identity{Name: "deployed", Publish: tags, Subscribe: tags}
 	if len(cfg.Deploy.Publish) > 0 {
 		deployed.Publish = cfg.Deploy.Publish
 	}
 	if len(cfg.Deploy.Subscribe) > 0 {
 		deployed.Subscribe = cfg.Deploy.Subscribe
 	}
-	all := []hop.Credential{{Identity: deployed, TokenHash: hop.HashToken([]byte(n.deployed.token))}, {
-		Identity:  hop.Identity{Name: "local", Publish: tags, Subscribe: tags, Call: services, Serve: services},
-		TokenHash: hop.HashToken([]byte(n.id.Token())),
+	all := []broker.Credential{{Identity: deployed, TokenHash: broker.HashToken([]byte(n.deployed.token))}, {
+		Identity:  broker.Identity{Name: "local", Publish: tags, Subscribe: tags, Call: services, Serve: services},
+		TokenHash: broker.HashToken([]byte(n.id.Token())),
 	}}
 	for _, c := range cfg.Identities {
-		credential := hop.Credential{Identity: hop.Identity{Name: c.Name}, CommonName: c.CommonName}
+		credential := broker.Credential{Identity: broker.Identity{Name: c.Name}, CommonName: c.CommonName}
 		credential.Open = c.Token == "" && c.TokenFile == "" && c.CommonName == "" // the anonymous identity of a listener
 		if allowed(c, config.VerbPublish) {
 			credential.Identity.Publish = c.Publish
@@ -113,5 +113,5 @@ func tokenHash(c config.Identity) ([]byte, error) {
 		}
 		return sum, nil
 	}
-	return hop.HashToken([]byte(token)), nil
+	return broker.HashToken([]byte(token)), nil
 }

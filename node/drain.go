@@ -75,8 +75,8 @@ func (n *Node) end() error {
 	err := errors.Join(streamed, proxied)
 	if !n.released {
 		err = errors.Join(err, n.endStreams(ctx))
-	} else if n.hop != nil {
-		n.hop.CloseKept() // if no node replaces this one, LeaveTo was not called
+	} else if n.broker != nil {
+		n.broker.CloseKept() // if no node replaces this one, LeaveTo was not called
 	}
 	for _, a := range n.adminServers() {
 		err = errors.Join(err, n.stop(canceled, "admin server", func() error { return endAdmin(a) }))
@@ -89,12 +89,12 @@ func (n *Node) end() error {
 func (n *Node) endClients(ctx context.Context) error {
 	err := n.stop(ctx, "sensors", func() error { n.sensors.stop(); return nil })
 	err = errors.Join(err, n.stop(ctx, "listeners", func() error { n.closeListeners(); return nil }))
-	if n.hop == nil {
+	if n.broker == nil {
 		return err
 	}
-	end := n.hop.Shutdown
+	end := n.broker.Shutdown
 	if n.released {
-		end = n.hop.HandOver
+		end = n.broker.HandOver
 	}
 	err = errors.Join(err, n.stop(ctx, "broker", func() error { return end(ctx) }))
 	return errors.Join(err, n.stop(ctx, "listeners of HTTP and MQTT", func() error { return n.drainEdges(ctx) }))

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/ferry/broker"
+	streamweb "example.com/ferry/edge/web"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/hop"
-	streamweb "example.com/ferry/stream/web"
 )
 
 // newEdge binds a listener whose clients speak another protocol than the native one.
@@ -25,7 +25,7 @@ func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err 
 			secured.Close()
 		}
 	}()
-	validate, err := hop.ParseValidation(string(c.Validate))
+	validate, err := broker.ParseValidation(string(c.Validate))
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
@@ -42,7 +42,7 @@ func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err 
 	}
 	limits := cfg.Limits
 	s, err := streamweb.Listen(streamweb.Config{
-		Broker: n.hop, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Sockets: n.loopSockets(), Origins: c.HTTP.Origins,
+		Broker: n.broker, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Sockets: n.loopSockets(), Origins: c.HTTP.Origins,
 		MaxMessage: int(limits.MaxFrame) - 1<<10, MaxConnections: limits.MaxConnections,
 		HeadTimeout: limits.HandshakeTimeout, BodyTimeout: limits.WriteTimeout, Log: n.log,
 	})

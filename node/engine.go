@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/broker"
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/nats"
 	"example.com/ferry/field"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/engine/nats"
-	"example.com/ferry/stream/hop"
 )
 
 // Engine is an engine of streams and how it is started.
@@ -37,7 +37,7 @@ type EngineSettings struct {
 	Listen          string
 	CredentialsFile string
 	CAFile          string
-	Identify        func(token []byte) (*hop.Identity, error) // of clients of Listen
+	Identify        func(token []byte) (*broker.Identity, error) // of clients of Listen
 	Log             *slog.Logger
 }
 
@@ -116,8 +116,8 @@ func (n *Node) openStreams(cfg *config.Config) error {
 		return nil
 	}
 	s := &storedStreams{
-		address: cfg.Engine.Address, holder: nodeName(), started: time.Now(), broker: func() hop.Snapshot { return n.hop.Snapshot() },
-		forget: func(stream, durable string) error { return n.hop.ForgetDurable(stream, durable) },
+		address: cfg.Engine.Address, holder: nodeName(), started: time.Now(), broker: func() broker.Snapshot { return n.broker.Snapshot() },
+		forget: func(stream, durable string) error { return n.broker.ForgetDurable(stream, durable) },
 	}
 	n.log.Info("engine starts", "address", cfg.Engine.Address, "admin", n.Admin())
 	var err error
@@ -200,11 +200,11 @@ func engineConfig(c config.Stream) engine.Config {
 }
 
 // brokerStreams returns streams as the broker knows them.
-func brokerStreams(list []storedStream) []hop.Stored {
-	all := make([]hop.Stored, len(list))
+func brokerStreams(list []storedStream) []broker.Stored {
+	all := make([]broker.Stored, len(list))
 	for i, each := range list {
 		c := each.config
-		all[i] = hop.Stored{
+		all[i] = broker.Stored{
 			Stream: each.stream, Config: each.settings, AtLeastOnce: c.Delivery == config.AtLeastOnce,
 			MaxDeliveries: c.Redelivery.Max, Backoff: c.Redelivery.Backoff, AckWait: c.Redelivery.Wait, DeadLetter: c.DeadLetter,
 			Key: path(c.Key), ID: path(c.Idempotency.Key),
@@ -233,7 +233,7 @@ func (s *storedStreams) close(ctx context.Context) error {
 }
 
 // identifyToken returns the identity that has a token, for clients of the engine's own listener.
-func (n *Node) identifyToken(token []byte) (*hop.Identity, error) {
+func (n *Node) identifyToken(token []byte) (*broker.Identity, error) {
 	n.mu.Lock()
 	known := n.identities
 	n.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/internal/regularfile"
+	"example.com/ferry/link/forward"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/forward"
-	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/pki"
+	"example.com/ferry/link/forward"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/forward"
 )
 
 const edgeToken = "the token of the edge node"
@@ -89,7 +89,7 @@ func TestForward(t *testing.T) {
 			if s.Node != h.nodeID || s.Node == n.nodeID {
 				t.Errorf("the link leads to node %q, want %q", s.Node, h.nodeID)
 			}
-			if v := h.hop.Snapshot().Validated; v != 0 {
+			if v := h.broker.Snapshot().Validated; v != 0 {
 				t.Errorf("the hub has validated %d messages", v)
 			}
 			if text := fetch(t, n.Admin()+"metrics"); !strings.Contains(text, `ferry_forward_messages_total{link="hub"} 20`) {

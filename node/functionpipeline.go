@@ -7,9 +7,9 @@ import (
 	"iter"
 	"slices"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/node/admin"
-	"example.com/ferry/stream/engine"
 	"example.com/ferry/stream/pipeline"
 )
 

@@ -12,10 +12,10 @@ func (n *Node) prepareLimits(r *reload) (change, error) {
 		return change{}, nil
 	}
 	c := change{what: strings.Join(fields, ", ")}
-	if n.hop == nil {
+	if n.broker == nil {
 		return c, nil
 	}
-	set, err := n.hop.PrepareLimits(brokerLimits(r.next.Limits))
+	set, err := n.broker.PrepareLimits(brokerLimits(r.next.Limits))
 	if err != nil {
 		return change{}, fmt.Errorf("limits: %w", err)
 	}

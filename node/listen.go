@@ -15,12 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/broker"
+	streamweb "example.com/ferry/edge/web"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/descriptors"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/hop"
-	streamweb "example.com/ferry/stream/web"
 	"example.com/ferry/transport"
 )
 
@@ -51,11 +51,11 @@ type bound interface {
 	Close() error
 }
 
-// server serves the clients of a listener: a hop.Listener, or one of another protocol.
+// server serves the clients of a listener: a broker.Listener, or one of another protocol.
 type server interface {
 	Serve(ctx context.Context) error
 	Drain(ctx context.Context) error
-	SetValidation(v hop.Validation)
+	SetValidation(v broker.Validation)
 	SetAnonymous(identity string)
 	CloseCertified(valid func(*tls.ConnectionState) bool)
 }
@@ -95,7 +95,7 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	if s.Client, err = pki.ClientTLS(filepath.Join(cfg.DataDir, pki.CAFile)); err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
-	validate, err := hop.ParseValidation(string(c.Validate))
+	validate, err := broker.ParseValidation(string(c.Validate))
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
@@ -104,7 +104,7 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
-	l.bound, l.served = inner, n.hop.NewListener(inner, validate)
+	l.bound, l.served = inner, n.broker.NewListener(inner, validate)
 	return l, nil
 }
 
@@ -254,7 +254,7 @@ type listenerPatch struct {
 	*listener
 	cfg      config.Listener
 	tls      *certs.Server // nil if the files stay
-	validate hop.Validation
+	validate broker.Validation
 }
 
 // prepareListeners binds the new addresses, and reads the certificates of listeners that change.
@@ -309,7 +309,7 @@ func (c *relisten) patch(l *listener, next config.Listener, at string) (err erro
 		return nil
 	}
 	p := listenerPatch{listener: l, cfg: next}
-	if p.validate, err = hop.ParseValidation(string(next.Validate)); err != nil {
+	if p.validate, err = broker.ParseValidation(string(next.Validate)); err != nil {
 		return fmt.Errorf("%s.validate: %w", at, err)
 	}
 	if was.CertFile != next.CertFile || was.KeyFile != next.KeyFile || was.ClientCAFile != next.ClientCAFile {

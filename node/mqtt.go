@@ -7,22 +7,22 @@ import (
 	"path/filepath"
 	"strings"
 
+	"example.com/ferry/broker"
+	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/hop"
-	"example.com/ferry/stream/mqtt"
 )
 
 // mqttDir is the directory of sessions and retained messages, below the data directory.
 const mqttDir = "mqtt"
 
 // listenMQTT binds an mqtt or mqtts listener. All of them have the sessions and the retained messages in common.
-func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate hop.Validation, cfg *config.Config) error {
+func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate broker.Validation, cfg *config.Config) error {
 	server := n.mqttServer()
 	if server == nil {
 		used := n.config() // cfg may still be refused, and the server outlives that
 		c := mqtt.Config{
-			Broker: n.hop, Dir: filepath.Join(used.DataDir, mqttDir), Node: n.nodeID, MaxSessions: used.MQTT.Sessions,
+			Broker: n.broker, Dir: filepath.Join(used.DataDir, mqttDir), Node: n.nodeID, MaxSessions: used.MQTT.Sessions,
 			MaxExpiry: used.MQTT.SessionExpiry, MaxRetained: used.MQTT.Retained, RetainedBytes: int(used.MQTT.RetainedSize),
 			IdentityShare: identityShare(used),
 			Queue:         int(used.MQTT.Queue), MaxInFlight: used.MQTT.InFlight, Log: n.log,

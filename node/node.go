@@ -9,15 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/cpu"
+	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/proxy"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
-	"example.com/ferry/stream/mqtt"
 	"example.com/ferry/transport"
 )
 
@@ -28,18 +28,18 @@ type Node struct {
 	output        *logOutput // of log; nil if the program brought its own
 	certs         *certs.Store
 	id            *pki.Identity
-	hop           *hop.Broker    // nil, as id, inside, functions and deployed, if there are no streams
+	broker        *broker.Broker // nil, as id, inside, functions and deployed, if there are no streams
 	streams       *storedStreams // nil if the node stores none
 	internal      transport.Listener
 	inside        endpoint // reaches internal, within this process
 	functions     *functions
 	deployed      *deployed
-	links         *links         // nil if there are no streams
-	bridges       *bridges       // nil if there are no streams
-	bridgesInside *hop.Listener  // of the clients of bridges
-	nodeID        string         // in the paths of forwarded messages
-	pool          *cpu.Pool      // nil if no function is heavy
-	adminEnded    []<-chan error // of the servers that Build has served: the error of each, once it has ended
+	links         *links           // nil if there are no streams
+	bridges       *bridges         // nil if there are no streams
+	bridgesInside *broker.Listener // of the clients of bridges
+	nodeID        string           // in the paths of forwarded messages
+	pool          *cpu.Pool        // nil if no function is heavy
+	adminEnded    []<-chan error   // of the servers that Build has served: the error of each, once it has ended
 	ready         chan struct{}
 	reloads       reloads
 	drain         drain
@@ -56,7 +56,7 @@ type Node struct {
 	noActions string     // why the admin server refuses actions; guarded by applying
 
 	mu         sync.Mutex // guards the fields below, which change only with applying held, too
-	identities *hop.Identities
+	identities *broker.Identities
 	listeners  []*listener
 	near       endpoint      // a listener the node's own clients may use; else inside
 	mqtt       *mqtt.Server  // nil before there is an mqtt listener
@@ -171,8 +171,8 @@ func (n *Node) start(s *serving) error {
 	for _, l := range n.listeners {
 		s.serve(l.cfg.Address, l.served)
 	}
-	if n.hop != nil {
-		s.serve("within the process", n.hop.NewListener(n.internal, hop.ValidateFull))
+	if n.broker != nil {
+		s.serve("within the process", n.broker.NewListener(n.internal, broker.ValidateFull))
 	}
 	s.parts.start("vitals", func() { n.vitals.run(s.ctx) })
 	for _, ended := range n.adminEnded {
@@ -238,8 +238,8 @@ func (n *Node) Close() {
 	n.closeListeners()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is in flight
-	if n.hop != nil {
-		_ = n.hop.Shutdown(ctx)
+	if n.broker != nil {
+		_ = n.broker.Shutdown(ctx)
 		_ = n.drainEdges(ctx)
 	}
 	n.links.close(ctx, n.links.all())

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"example.com/ferry/stream/hop"
+	"example.com/ferry/broker"
 )
 
 // outgoing is a link to another node, or a bridge to another broker. S is its state.
 type outgoing[S any] interface {
-	hop.Forwarder
+	broker.Forwarder
 	Stats() S
 	Close(context.Context) error
 	name() string
@@ -98,14 +98,14 @@ func (o *outgoings[S, T]) open(count int, create func(i int) (T, error)) error {
 
 // setForwarders tells the broker which links and bridges there are.
 func (n *Node) setForwarders() {
-	var all []hop.Forwarder
+	var all []broker.Forwarder
 	for _, l := range n.links.all() {
 		all = append(all, l)
 	}
 	for _, b := range n.bridges.all() {
 		all = append(all, b)
 	}
-	n.hop.SetForwarders(all)
+	n.broker.SetForwarders(all)
 }
 
 // outgoingPatch is a prepared change of a link or bridge that stays.

@@ -36,8 +36,8 @@ func (n *Node) Turn(ctx context.Context) error {
 	n.mu.Lock()
 	p := n.proxy
 	n.mu.Unlock()
-	if n.hop != nil {
-		n.hop.Turn()
+	if n.broker != nil {
+		n.broker.Turn()
 	}
 	if p != nil {
 		return p.Turn(ctx)

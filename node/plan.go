@@ -54,7 +54,7 @@ func (n *Node) Plan(b config.Bundle) (*Plan, error) {
 
 // planTokens adds the identities whose token file has another token.
 func (n *Node) planTokens(p *Plan, r *reload) error {
-	if n.hop == nil {
+	if n.broker == nil {
 		return nil
 	}
 	known, err := n.knownIdentities(r.next)

@@ -65,7 +65,7 @@ func TestProxyOnly(t *testing.T) {
 	if all := n.Addresses(); len(all) != 1 {
 		t.Errorf("addresses: %v", all)
 	}
-	if n.hop != nil || n.id != nil || n.pool != nil {
+	if n.broker != nil || n.id != nil || n.pool != nil {
 		t.Error("the node has streams")
 	}
 	if err := stop(); err != nil {

@@ -41,12 +41,12 @@ func (n *Node) ReleaseStreams() error {
 // before closes the others at once.
 func (n *Node) LeaveTo() (left <-chan struct{}) {
 	n.replaced.Store(true)
-	if n.hop == nil {
+	if n.broker == nil {
 		none := make(chan struct{})
 		close(none)
 		return none
 	}
-	return n.hop.CloseKept()
+	return n.broker.CloseKept()
 }
 
 // Config returns what the node runs, as the last reload has left it. The caller must not change it.

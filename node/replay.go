@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/engine"
 )
 
 // replayWait is how long replaying waits for the next dead letter. All of them are stored: if none comes, retention or another

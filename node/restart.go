@@ -23,12 +23,12 @@ func (n *Node) needRestarts(r *reload) map[string][]error {
 		add(d.Section, needsRestart(d.At))
 	}
 	switch {
-	case (n.hop == nil) != (len(r.next.Listeners) == 0):
+	case (n.broker == nil) != (len(r.next.Listeners) == 0):
 		add("listeners", needsRestart("listeners"))
-	case n.hop != nil && n.streams == nil && len(r.next.Streams) > 0:
+	case n.broker != nil && n.streams == nil && len(r.next.Streams) > 0:
 		add("streams", errors.New("streams: the first stream needs a restart: restart the node, or undo the change"))
 	}
-	if n.pool == nil && n.hop != nil {
+	if n.pool == nil && n.broker != nil {
 		for i, f := range r.next.Functions {
 			if f.CPU == config.Heavy {
 				add("functions", fmt.Errorf("functions[%d].cpu: the first heavy function needs a restart: the node makes its pool, and prepares the process for it, when it starts", i))

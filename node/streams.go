@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/broker"
+	"example.com/ferry/engine"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/hop"
 )
 
 // storedStreams are the streams that the node's engine stores. They implement admin.Streams.
@@ -22,8 +22,8 @@ type storedStreams struct {
 	address string // of the engine, as the configuration has it
 	holder  string // name of the node at the engine
 	started time.Time
-	broker  func() hop.Snapshot
-	forget  func(stream, durable string) error // see hop.Broker.ForgetDurable
+	broker  func() broker.Snapshot
+	forget  func(stream, durable string) error // see broker.Broker.ForgetDurable
 
 	mu   sync.Mutex
 	list []storedStream // in the order of the configuration; replaced, not changed
@@ -119,7 +119,7 @@ func (s *storedStreams) State(ctx context.Context) (admin.StreamsState, error) {
 		},
 		Streams: make([]admin.StoredState, len(list)),
 	}
-	routed := map[string]hop.StreamStats{}
+	routed := map[string]broker.StreamStats{}
 	for _, each := range s.broker().Streams {
 		routed[each.Name] = each
 	}
@@ -133,7 +133,7 @@ func (s *storedStreams) State(ctx context.Context) (admin.StreamsState, error) {
 }
 
 // stateOf joins what the engine, the configuration and the broker know of a stream.
-func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed hop.StreamStats) admin.StoredState {
+func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed broker.StreamStats) admin.StoredState {
 	c := each.config
 	state := admin.StoredState{
 		Name: c.Name, Tags: c.Tags, Delivery: string(c.Delivery), Storage: string(c.Storage), DeadLetter: c.DeadLetter,
@@ -175,7 +175,7 @@ func (s *storedStreams) explain(err error) string {
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", ": ") }
 
 // durables joins the cursors that the engine stores with the durables that the broker serves.
-func (s *storedStreams) durables(cursors []engine.CursorInfo, served []hop.DurableStats) []admin.DurableState {
+func (s *storedStreams) durables(cursors []engine.CursorInfo, served []broker.DurableStats) []admin.DurableState {
 	all := make([]admin.DurableState, 0, len(cursors))
 	for _, c := range cursors {
 		all = append(all, admin.DurableState{

@@ -16,7 +16,7 @@ import (
 func (n *Node) prepareStreams(r *reload) (change, error) {
 	fields := r.last.Changed(r.next, "streams")
 	switch {
-	case len(fields) == 0 || n.hop == nil:
+	case len(fields) == 0 || n.broker == nil:
 		return change{}, nil
 	case r.last.Engine != r.next.Engine:
 		return change{}, nil // the section engine refuses it
@@ -26,7 +26,7 @@ func (n *Node) prepareStreams(r *reload) (change, error) {
 		p.abort()
 		return change{}, err
 	}
-	set, err := n.hop.PrepareStreams(brokerStreams(p.list))
+	set, err := n.broker.PrepareStreams(brokerStreams(p.list))
 	if err != nil {
 		p.abort()
 		return change{}, fmt.Errorf("streams: %w", err)

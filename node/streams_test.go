@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/memory"
+	"example.com/ferry/engine/nats"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/engine/memory"
-	"example.com/ferry/stream/engine/nats"
-	"example.com/ferry/stream/hop"
 )
 
 // stores returns a configuration whose streams are these.
@@ -298,7 +298,7 @@ func (silent) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
 func TestStateOfSilentEngine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &storedStreams{engine: memory.New(), address: "nats://n1", started: time.Now(), broker: func() hop.Snapshot { return hop.Snapshot{} }}
+		s := &storedStreams{engine: memory.New(), address: "nats://n1", started: time.Now(), broker: func() broker.Snapshot { return broker.Snapshot{} }}
 		s.replace([]storedStream{{config: config.Stream{Name: "orders"}, stream: silent{}}})
 		got, err := s.State(t.Context())
 		if err != nil || len(got.Streams) != 1 || got.Streams[0].Error != "engine nats://n1 does not respond: context deadline exceeded: no server" {
@@ -447,11 +447,11 @@ func TestApplyStreams(t *testing.T) {
 // TestAuthenticateEngineClients: a NATS client is the client of the node that its token, or its password, belongs to.
 func TestAuthenticateEngineClients(t *testing.T) {
 	t.Parallel()
-	s := EngineSettings{Identify: func(token []byte) (*hop.Identity, error) {
+	s := EngineSettings{Identify: func(token []byte) (*broker.Identity, error) {
 		if string(token) != pumpToken {
 			return nil, errors.New("unknown token")
 		}
-		return &hop.Identity{Name: "pump", Publish: []string{"plant/#"}, Subscribe: []string{"orders/+"}}, nil
+		return &broker.Identity{Name: "pump", Publish: []string{"plant/#"}, Subscribe: []string{"orders/+"}}, nil
 	}}
 	for _, tt := range []struct {
 		name   string

@@ -105,8 +105,8 @@ func (n *Node) outages() (all []string) {
 	if n.vitals.load().DescriptorsShort {
 		all = append(all, "few descriptors are left, and new connections wait")
 	}
-	if n.hop != nil {
-		all = append(all, n.hop.Waiting()...)
+	if n.broker != nil {
+		all = append(all, n.broker.Waiting()...)
 	}
 	n.mu.Lock()
 	p := n.proxy

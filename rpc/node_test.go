@@ -10,31 +10,31 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
 
 // testNode is a broker with a listener, to which servers and callers connect.
 type testNode struct {
-	*hop.Broker
+	*broker.Broker
 	addr string
 	stop func()
 }
 
 // startNode returns a node that listens on addr.
-func startNode(t *testing.T, addr string, identities ...hop.Credential) *testNode {
+func startNode(t *testing.T, addr string, identities ...broker.Credential) *testNode {
 	t.Helper()
-	b, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
+	b, err := broker.New(broker.Config{Identify: broker.Anyone, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(identities) > 0 {
-		known, err := hop.NewIdentities(identities)
+		known, err := broker.NewIdentities(identities)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func startNode(t *testing.T, addr string, identities ...hop.Credential) *testNod
 		t.Fatal(err)
 	}
 	served := make(chan struct{})
-	go func() { defer close(served); _ = b.Serve(context.Background(), l, hop.ValidateFull) }()
+	go func() { defer close(served); _ = b.Serve(context.Background(), l, broker.ValidateFull) }()
 	n := &testNode{Broker: b, addr: l.Addr().String()}
 	stopped := false
 	n.stop = func() {
@@ -183,7 +183,7 @@ func TestServeAgainAfterReconnect(t *testing.T) {
 }
 
 func TestServeIsRefused(t *testing.T) {
-	n := startNode(t, "127.0.0.1:0", hop.Credential{Identity: hop.Identity{Name: "a", Serve: []string{"other.*"}}, TokenHash: hop.HashToken([]byte("a"))})
+	n := startNode(t, "127.0.0.1:0", broker.Credential{Identity: broker.Identity{Name: "a", Serve: []string{"other.*"}}, TokenHash: broker.HashToken([]byte("a"))})
 	client := dialStream(t, n.addr, "a")
 	err := rpc.Serve(t.Context(), client, instance("a"))
 	var refused *native.Error

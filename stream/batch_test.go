@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
-	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport/memory"
 )
 
@@ -62,7 +62,7 @@ func TestBatchOrderAndCompleteness(t *testing.T) {
 
 // TestBatchKeepsToTheCredit: the window of the node is smaller than a Batch, and a message is larger than both.
 func TestBatchKeepsToTheCredit(t *testing.T) {
-	s := newTestNode(t, memory.New(nil), "node", hop.Config{Window: 4 << 10})
+	s := newTestNode(t, memory.New(nil), "node", broker.Config{Window: 4 << 10})
 	sink := newCollector()
 	start(t, s.dial(nil), stream.Function{Observe: []string{"a"}, Handler: sink, Concurrency: 1})
 	b := batchOf(t, s.dial(nil))
@@ -81,7 +81,7 @@ func TestBatchKeepsToTheCredit(t *testing.T) {
 }
 
 func TestBatchRefusesWhatIsTooLarge(t *testing.T) {
-	s := newTestNode(t, memory.New(nil), "node", hop.Config{MaxFrame: 8 << 10})
+	s := newTestNode(t, memory.New(nil), "node", broker.Config{MaxFrame: 8 << 10})
 	sink := newCollector()
 	start(t, s.dial(nil), stream.Function{Observe: []string{"a"}, Handler: sink, Concurrency: 1})
 	b := batchOf(t, s.dial(nil))
@@ -101,7 +101,7 @@ func TestBatchRefusesWhatIsTooLarge(t *testing.T) {
 
 // TestBatchWaitsWithoutCredit: Send ends with its context. What is not sent stays in the Batch.
 func TestBatchWaitsWithoutCredit(t *testing.T) {
-	s := newTestNode(t, memory.New(nil), "node", hop.Config{Window: 1 << 10, Queue: 1 << 10})
+	s := newTestNode(t, memory.New(nil), "node", broker.Config{Window: 1 << 10, Queue: 1 << 10})
 	goOn := make(chan struct{})
 	sink := newCollector()
 	start(t, s.dial(nil), stream.Function{Observe: []string{"a"}, Concurrency: 1, Window: 1 << 10, Handler: ferry.HandlerFunc(
@@ -132,7 +132,7 @@ func TestBatchWaitsWithoutCredit(t *testing.T) {
 // TestBatchOverTwoConnections: the connection that the messages were added for is lost.
 func TestBatchOverTwoConnections(t *testing.T) {
 	network := memory.New(nil)
-	s := newTestNode(t, network, "node", hop.Config{})
+	s := newTestNode(t, network, "node", broker.Config{})
 	c := s.dial(nil)
 	if _, err := c.Source(t.Context(), "other"); err != nil { // so that the tag has another number on the next connection
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestBatchOverTwoConnections(t *testing.T) {
 	b := batchOf(t, c)
 	add(t, b, "0")
 	s.stop()
-	s = newTestNode(t, network, "node", hop.Config{})
+	s = newTestNode(t, network, "node", broker.Config{})
 	sink := newCollector()
 	fn := s.dial(nil)
 	for _, tag := range []string{"x", "y", "a"} {
@@ -183,13 +183,13 @@ func TestBatchOnStoredTag(t *testing.T) {
 // others are sent.
 func TestBatchOverASmallerNode(t *testing.T) {
 	network := memory.New(nil)
-	s := newTestNode(t, network, "node", hop.Config{})
+	s := newTestNode(t, network, "node", broker.Config{})
 	b := batchOf(t, s.dial(nil))
 	for _, payload := range []string{"before", strings.Repeat("x", 10<<10), "behind"} {
 		add(t, b, payload)
 	}
 	s.stop()
-	s = newTestNode(t, network, "node", hop.Config{MaxFrame: 8 << 10})
+	s = newTestNode(t, network, "node", broker.Config{MaxFrame: 8 << 10})
 	sink := newCollector()
 	start(t, s.dial(nil), stream.Function{Observe: []string{"a"}, Handler: sink, Concurrency: 1})
 	if err := b.Send(t.Context()); !errors.Is(err, ferry.ErrTooLarge) {
@@ -222,7 +222,7 @@ func TestBatchOfARefusedTag(t *testing.T) {
 
 // TestBatchAddresses: messages of one Batch to one client, and to all functions.
 func TestBatchAddresses(t *testing.T) {
-	s := newTestNode(t, memory.New(nil), "node", hop.Config{})
+	s := newTestNode(t, memory.New(nil), "node", broker.Config{})
 	addressed, open := newCollector(), newCollector()
 	to, all := s.dial(nil), s.dial(nil)
 	start(t, to, stream.Function{Observe: []string{"a"}, Addressed: true, Handler: addressed, Concurrency: 1})

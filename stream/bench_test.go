@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 	"example.com/ferry/transport/tcp"
@@ -26,7 +26,7 @@ func BenchmarkThroughput(b *testing.B) {
 		for _, size := range []int{100, 1 << 10, 64 << 10} {
 			b.Run(fmt.Sprintf("%s/%d", tr.name, size), func(b *testing.B) {
 				t, addr := tr.make()
-				s := newTestNode(b, t, addr, hop.Config{})
+				s := newTestNode(b, t, addr, broker.Config{})
 				done := make(chan struct{})
 				n := 0
 				r, err := s.dial(nil).Start(b.Context(), stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: stream.Sink(
@@ -64,7 +64,7 @@ func BenchmarkThroughput(b *testing.B) {
 
 // BenchmarkLatency measures one message at a time, from Send to the handler, in one process.
 func BenchmarkLatency(b *testing.B) {
-	s := newTestNode(b, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(b, tcp.New(nil), "127.0.0.1:0", broker.Config{})
 	got := make(chan struct{})
 	r, err := s.dial(nil).Start(b.Context(), stream.Function{Observe: []string{"a"}, Concurrency: 1, Handler: stream.Sink(
 		func(context.Context, *ferry.Message) error {

@@ -12,8 +12,8 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/peer"
-	"example.com/ferry/stream/internal/redial"
-	"example.com/ferry/stream/spool"
+	"example.com/ferry/internal/redial"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/transport"
 )
 

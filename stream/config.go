@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/spool"
 )
 
 // Config configures a Client. A nil *Config and zero values mean the defaults.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/format/all"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport/memory"
 )
 
@@ -21,12 +21,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	node, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats()})
+	node, err := broker.New(broker.Config{Identify: broker.Anyone, Formats: all.Formats()})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	go func() { _ = node.Serve(ctx, listener, hop.ValidateFull) }()
+	go func() { _ = node.Serve(ctx, listener, broker.ValidateFull) }()
 	client, err := stream.Dial(ctx, network, "node", nil)
 	if err != nil {
 		fmt.Println(err)
@@ -81,11 +81,11 @@ func exampleClient() (context.Context, *stream.Client, func()) {
 	if err != nil {
 		panic(err)
 	}
-	node, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats()})
+	node, err := broker.New(broker.Config{Identify: broker.Anyone, Formats: all.Formats()})
 	if err != nil {
 		panic(err)
 	}
-	go func() { _ = node.Serve(ctx, listener, hop.ValidateFull) }()
+	go func() { _ = node.Serve(ctx, listener, broker.ValidateFull) }()
 	client, err := stream.Dial(ctx, network, "node", quiet(nil))
 	if err != nil {
 		panic(err)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 )
@@ -38,19 +38,19 @@ func TestHandOver(t *testing.T) {
 	const clients, atOnce = 250, 100
 	synctest.Test(t, func(t *testing.T) {
 		network := memory.New(nil)
-		start := func() (*hop.Broker, *timedListener) {
+		start := func() (*broker.Broker, *timedListener) {
 			inner, err := network.Listen(t.Context(), "node")
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
+			b, err := broker.New(broker.Config{Identify: broker.Anyone, Log: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return b, &timedListener{Listener: inner}
 		}
 		before, l := start()
-		go func() { _ = before.Serve(t.Context(), l, hop.ValidateOff) }()
+		go func() { _ = before.Serve(t.Context(), l, broker.ValidateOff) }()
 		all := make([]*stream.Client, clients)
 		for i := range all {
 			c, err := stream.Dial(t.Context(), network, "node", quiet(nil))
@@ -85,7 +85,7 @@ func TestHandOver(t *testing.T) {
 		if err := last.Close(); err != nil || time.Since(began) != 0 {
 			t.Errorf("closing a client took %v, %v, want no time", time.Since(began), err)
 		}
-		go func() { _ = next.Serve(t.Context(), l, hop.ValidateOff) }()
+		go func() { _ = next.Serve(t.Context(), l, broker.ValidateOff) }()
 		synctest.Wait()
 		served := time.Now()
 		<-before.CloseKept()
@@ -133,16 +133,16 @@ func TestHandOverLate(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := memory.New(nil)
-				start := func() (*hop.Broker, transport.Listener) {
+				start := func() (*broker.Broker, transport.Listener) {
 					l, err := network.Listen(t.Context(), "node")
 					if err != nil {
 						t.Fatal(err)
 					}
-					b, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
+					b, err := broker.New(broker.Config{Identify: broker.Anyone, Log: slog.New(slog.DiscardHandler)})
 					if err != nil {
 						t.Fatal(err)
 					}
-					go func() { _ = b.Serve(t.Context(), l, hop.ValidateOff) }()
+					go func() { _ = b.Serve(t.Context(), l, broker.ValidateOff) }()
 					return b, l
 				}
 				before, l := start()

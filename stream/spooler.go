@@ -9,8 +9,8 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/topic"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/spool"
 )
 
 // spooler publishes the messages of a spool, in order, and advances the spool when the node has them. Each connection begins with the

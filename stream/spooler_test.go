@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
+	"example.com/ferry/engine"
+	enginemem "example.com/ferry/engine/memory"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/engine"
-	enginemem "example.com/ferry/stream/engine/memory"
-	"example.com/ferry/stream/hop"
-	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport/memory"
 )
 
@@ -73,7 +73,7 @@ func TestSpoolWithoutNode(t *testing.T) {
 		t.Errorf("without a node: got %+v", v)
 	}
 	orders := storedStream(t)
-	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 	sendNumbered(t, c, "orders/1", n, n+10)
 	flush(t, c)
 	if got := stored(t, orders); !same(got, numbered(n+10)) {
@@ -85,7 +85,7 @@ func TestSpoolWithoutNode(t *testing.T) {
 }
 
 // storedStream is a stream that outlives nodes.
-func storedStream(t *testing.T) hop.Stored {
+func storedStream(t *testing.T) broker.Stored {
 	t.Helper()
 	e := enginemem.New()
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
@@ -94,11 +94,11 @@ func storedStream(t *testing.T) hop.Stored {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hop.Stored{Stream: s, Config: c, AtLeastOnce: true}
+	return broker.Stored{Stream: s, Config: c, AtLeastOnce: true}
 }
 
 // stored returns the payloads of a stream.
-func stored(t *testing.T, s hop.Stored) (payloads []string) {
+func stored(t *testing.T, s broker.Stored) (payloads []string) {
 	t.Helper()
 	info, err := s.Stream.Info(t.Context())
 	if err != nil {
@@ -127,7 +127,7 @@ func TestSpoolWhileNodeRestarts(t *testing.T) {
 	for i := range rounds {
 		switch i % 3 {
 		case 0:
-			node = newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+			node = newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 		case 2:
 			node.stop()
 		}
@@ -142,7 +142,7 @@ func TestSpoolWhileNodeRestarts(t *testing.T) {
 		_ = c.Close()
 		_ = s.Close()
 	}
-	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 	flush(t, dialSpooled(t, network, openSpool(t, spool.Config{Dir: dir, MaxBytes: 1 << 20})))
 	if got := stored(t, orders); !same(got, numbered(rounds*each)) {
 		t.Errorf("%d messages are stored, not the %d sent in order: %.200q", len(got), rounds*each, got)
@@ -169,7 +169,7 @@ func TestSpoolBound(t *testing.T) {
 			n, err = n-1, nil
 		}
 	}
-	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 	sendNumbered(t, c, "orders/1", n, 3*n)
 	flush(t, c)
 	if got := stored(t, orders); n < 100 || !same(got, numbered(3*n)) {
@@ -181,7 +181,7 @@ func TestSpoolBound(t *testing.T) {
 func TestSpoolSendStored(t *testing.T) {
 	network := memory.New(nil)
 	orders := storedStream(t)
-	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 	c := dialSpooled(t, network, openSpool(t, spool.Config{Dir: t.TempDir()}))
 	if err := c.SendStored(t.Context(), ferry.Message{Tag: "orders/1", ID: "mine", Key: []byte("k"), Payload: []byte("0")}); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestSpoolRefuses(t *testing.T) {
 		}
 	}
 	orders := storedStream(t)
-	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 	if err := c.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "the node takes at most") {
 		t.Errorf("Flush after a message that is too large: got %v", err)
 	}
@@ -247,7 +247,7 @@ func TestSpoolWithForeignMessages(t *testing.T) {
 		}
 	}
 	orders := storedStream(t)
-	newTestNode(t, network, "node", hop.Config{Stored: []hop.Stored{orders}})
+	newTestNode(t, network, "node", broker.Config{Stored: []broker.Stored{orders}})
 	c := dialSpooled(t, network, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -265,8 +265,8 @@ func TestSpoolWithForeignMessages(t *testing.T) {
 // TestSpoolHeldUp: while the node refuses a tag, its messages and those behind them stay in the spool.
 func TestSpoolHeldUp(t *testing.T) {
 	network := memory.New(nil)
-	newTestNode(t, network, "node", hop.Config{Identify: func([]byte, *tls.ConnectionState) (*hop.Identity, error) {
-		return &hop.Identity{Name: "c", Publish: []string{"open/#"}}, nil
+	newTestNode(t, network, "node", broker.Config{Identify: func([]byte, *tls.ConnectionState) (*broker.Identity, error) {
+		return &broker.Identity{Name: "c", Publish: []string{"open/#"}}, nil
 	}})
 	c := dialSpooled(t, network, openSpool(t, spool.Config{Dir: t.TempDir()}))
 	sendNumbered(t, c, "open/1", 0, 3)
@@ -295,7 +295,7 @@ func TestSpoolHeldUp(t *testing.T) {
 // TestSpoolLive: messages on a tag that is not stored leave the spool when they are routed. Addressed messages bypass the spool.
 func TestSpoolLive(t *testing.T) {
 	network := memory.New(nil)
-	node := newTestNode(t, network, "node", hop.Config{})
+	node := newTestNode(t, network, "node", broker.Config{})
 	sink, answers := newCollector(), newCollector()
 	start(t, node.dial(nil), stream.Function{Observe: []string{"a/#"}, Handler: sink, Concurrency: 1})
 	other := node.dial(nil)

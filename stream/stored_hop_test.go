@@ -13,37 +13,37 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/memory"
+	"example.com/ferry/internal/history"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/engine/memory"
-	"example.com/ferry/stream/hop"
-	"example.com/ferry/stream/internal/history"
 	"example.com/ferry/transport"
 	memorytransport "example.com/ferry/transport/memory"
 )
 
 // ordersAndBills returns a broker's streams orders/# and bills/#, which are stored at least once and outlive the broker.
-func ordersAndBills(t *testing.T) []hop.Stored {
+func ordersAndBills(t *testing.T) []broker.Stored {
 	t.Helper()
 	e := memory.New()
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	var all []hop.Stored
+	var all []broker.Stored
 	for _, name := range []string{"orders", "bills"} {
 		c := engine.Config{Name: name, Tags: []string{name + "/#"}, InMemory: true}
 		s, err := e.Open(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, hop.Stored{Stream: s, Config: c, AtLeastOnce: true, Backoff: []time.Duration{time.Millisecond}})
+		all = append(all, broker.Stored{Stream: s, Config: c, AtLeastOnce: true, Backoff: []time.Duration{time.Millisecond}})
 	}
 	return all
 }
 
 // newStoringNode starts a broker that stores streams.
-func newStoringNode(t *testing.T, tr transport.Transport, addr string, streams []hop.Stored) *testNode {
+func newStoringNode(t *testing.T, tr transport.Transport, addr string, streams []broker.Stored) *testNode {
 	t.Helper()
-	return newTestNode(t, tr, addr, hop.Config{Stored: streams})
+	return newTestNode(t, tr, addr, broker.Config{Stored: streams})
 }
 
 // number makes a message of a key with a number.

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/format/all"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 	"example.com/ferry/transport/tcp"
@@ -26,20 +26,20 @@ import (
 // testNode is a broker that listens on one transport.
 type testNode struct {
 	t      testing.TB
-	broker *hop.Broker
+	broker *broker.Broker
 	tr     transport.Transport
 	addr   string
 	stop   func()
 }
 
-func newTestNode(t testing.TB, tr transport.Transport, addr string, cfg hop.Config) *testNode {
+func newTestNode(t testing.TB, tr transport.Transport, addr string, cfg broker.Config) *testNode {
 	t.Helper()
 	if cfg.Identify == nil {
-		cfg.Identify = hop.Anyone
+		cfg.Identify = broker.Anyone
 	}
 	cfg.Formats = all.Formats()
 	cfg.Log = slog.New(slog.DiscardHandler)
-	h, err := hop.New(cfg)
+	h, err := broker.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func newTestNode(t testing.TB, tr transport.Transport, addr string, cfg hop.Conf
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- h.Serve(ctx, l, hop.ValidateFull) }()
+	go func() { served <- h.Serve(ctx, l, broker.ValidateFull) }()
 	s := &testNode{t: t, broker: h, tr: tr, addr: addr}
 	if addr == "127.0.0.1:0" {
 		s.addr = l.Addr().String()
@@ -173,15 +173,15 @@ func same(a, b []string) bool { return strings.Join(a, ",") == strings.Join(b, "
 func overEachTransport(t *testing.T, test func(t *testing.T, s *testNode)) {
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		test(t, newTestNode(t, memory.New(nil), "node", hop.Config{}))
+		test(t, newTestNode(t, memory.New(nil), "node", broker.Config{}))
 	})
 	t.Run("tcp", func(t *testing.T) {
 		t.Parallel()
-		test(t, newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{}))
+		test(t, newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{}))
 	})
 	t.Run("quic", func(t *testing.T) {
 		t.Parallel()
-		test(t, newTestNode(t, quicTransport(t), "127.0.0.1:0", hop.Config{}))
+		test(t, newTestNode(t, quicTransport(t), "127.0.0.1:0", broker.Config{}))
 	})
 }
 
@@ -225,7 +225,7 @@ func TestLargeMessages(t *testing.T) {
 }
 
 func TestNodeEvaluatesWhere(t *testing.T) {
-	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{})
 	hot, every := newCollector(), newCollector()
 	c := s.dial(nil)
 	start(t, c, stream.Function{Observe: []string{"t"}, Where: `v > 30 && name == "pump-1"`, Handler: hot, Concurrency: 1})
@@ -258,7 +258,7 @@ func TestNodeEvaluatesWhere(t *testing.T) {
 }
 
 func TestGroupSharesEqually(t *testing.T) {
-	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{})
 	const n = 3000
 	var counts [3]atomic.Int64
 	all := newCollector()
@@ -381,7 +381,7 @@ func TestDropPolicies(t *testing.T) {
 		policy stream.Policy
 		last   bool // the newest message is delivered
 	}{{stream.DropOldest, true}, {stream.DropNewest, false}} {
-		s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+		s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{})
 		release := make(chan struct{})
 		got := newCollector()
 		start(t, s.dial(nil), stream.Function{
@@ -415,7 +415,7 @@ func TestDropPolicies(t *testing.T) {
 
 func TestClientsReconnectAfterARestartOfTheNode(t *testing.T) {
 	network := memory.New(nil)
-	s := newTestNode(t, network, "node", hop.Config{})
+	s := newTestNode(t, network, "node", broker.Config{})
 	sink := newCollector()
 	fn, src := s.dial(nil), s.dial(nil)
 	start(t, fn, stream.Function{Observe: []string{"a"}, Handler: sink, Concurrency: 1})
@@ -426,7 +426,7 @@ func TestClientsReconnectAfterARestartOfTheNode(t *testing.T) {
 	if got := sink.await(t, 10); !same(got, numbered(10)) {
 		t.Errorf("before the restart: %q", got)
 	}
-	newTestNode(t, network, "node", hop.Config{})
+	newTestNode(t, network, "node", broker.Config{})
 	for fn.Stats().Connects < 2 || !fn.Stats().Connected {
 		time.Sleep(time.Millisecond)
 	}
@@ -440,7 +440,7 @@ func TestClientsReconnectAfterARestartOfTheNode(t *testing.T) {
 }
 
 func TestFunctionReconnectsAfterARestart(t *testing.T) {
-	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{})
 	src := s.dial(nil)
 	for i := range 3 {
 		sink := newCollector()
@@ -458,7 +458,7 @@ func TestFunctionReconnectsAfterARestart(t *testing.T) {
 }
 
 func TestBatchHandlerAndPanics(t *testing.T) {
-	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{})
 	c := s.dial(nil)
 	b := &batcher{inbox: newCollector()}
 	start(t, c, stream.Function{Observe: []string{"a"}, Handler: b, Concurrency: 1})
@@ -499,13 +499,13 @@ func (b *batcher) HandleBatch(ctx context.Context, in []ferry.Message, out ferry
 }
 
 func TestRefusals(t *testing.T) {
-	id := func(token []byte, _ *tls.ConnectionState) (*hop.Identity, error) {
+	id := func(token []byte, _ *tls.ConnectionState) (*broker.Identity, error) {
 		if string(token) != "secret" {
 			return nil, errors.New("unknown token")
 		}
-		return &hop.Identity{Name: "edge", Publish: []string{"up/#"}, Subscribe: []string{"down/#"}}, nil
+		return &broker.Identity{Name: "edge", Publish: []string{"up/#"}, Subscribe: []string{"down/#"}}, nil
 	}
-	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", hop.Config{Identify: id, MaxSubs: 2})
+	s := newTestNode(t, tcp.New(nil), "127.0.0.1:0", broker.Config{Identify: id, MaxSubs: 2})
 	code := func(err error) native.Code {
 		var e *native.Error
 		if !errors.As(err, &e) {

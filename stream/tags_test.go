@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport/memory"
 )
 
 // TestTagNumberIsReused: after a tag's publishers have left, its number is reused for another tag. A function gets the
 // right name with each message.
 func TestTagNumberIsReused(t *testing.T) {
-	s := newTestNode(t, memory.New(nil), "node", hop.Config{MaxTags: 1})
+	s := newTestNode(t, memory.New(nil), "node", broker.Config{MaxTags: 1})
 	names := make(chan string, 1)
 	start(t, s.dial(nil), stream.Function{Observe: []string{"#"}, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
 		names <- fmt.Sprintf("%s %s", in.Tag, in.Payload)

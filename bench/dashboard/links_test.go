@@ -8,10 +8,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"example.com/ferry/broker"
+	"example.com/ferry/link/forward"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/node/admin"
-	"example.com/ferry/stream/forward"
-	"example.com/ferry/stream/hop"
-	"example.com/ferry/stream/spool"
 )
 
 // TestLinks shows a link that is connected, one that is down, and one whose messages are on the disk.
@@ -21,7 +21,7 @@ func TestLinks(t *testing.T) {
 		{Name: "backup", Since: time.Now(), Err: errors.New("connection refused"), Spooling: true, Spool: spool.Stats{Messages: 7, Bytes: 3 << 20, MaxBytes: 1 << 30}},
 	}
 	s, err := admin.New(admin.Config{
-		Address: "127.0.0.1:0", Snapshot: func() hop.Snapshot { return hop.Snapshot{} },
+		Address: "127.0.0.1:0", Snapshot: func() broker.Snapshot { return broker.Snapshot{} },
 		Links: func() []forward.Stats { return links },
 	})
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.com/ferry"
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/memory"
 	"example.com/ferry/format/all"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/engine/memory"
 )
 
 // storedNode is an admin server with the streams orders and dead, in memory.

@@ -20,7 +20,7 @@ type benchmark struct{ program string }
 // build compiles it into dir.
 func (b *benchmark) build(dir string) error {
 	b.program = filepath.Join(dir, "hop.test")
-	return harness.Go("test", "-c", "-o", b.program, "./stream/hop")
+	return harness.Go("test", "-c", "-o", b.program, "./broker")
 }
 
 // row returns the row that measures the sub-benchmark SIZE/sub.

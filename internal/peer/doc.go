@@ -1,6 +1,6 @@
 // Package peer implements one end of a native connection: handshake, streams in both directions, liveness, and closing.
 //
-// Both ends of the protocol of package native use it: the client in package stream and the broker in stream/hop. A
+// Both ends of the protocol of package native use it: the client in package stream and the broker in broker. A
 // FrameWriter gathers the frames of many goroutines into few large writes. A FrameReader cuts a stream into batches of
 // whole frames. A Table lists the frame kinds that an end accepts, with their handlers. A Receiver handles runs of
 // PUBs, which need no look-up for each frame. state.go draws the states of a Conn.

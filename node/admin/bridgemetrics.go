@@ -3,7 +3,7 @@ package admin
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/ferry/stream/mqtt/bridge"
+	"example.com/ferry/link/mqttbridge"
 )
 
 var (
@@ -25,7 +25,7 @@ var (
 )
 
 // bridgeCollector collects the metrics of the bridges to other MQTT brokers.
-type bridgeCollector struct{ bridges func() []bridge.Stats }
+type bridgeCollector struct{ bridges func() []mqttbridge.Stats }
 
 // Describe sends no descriptions: which metrics there are depends on the bridges.
 func (c bridgeCollector) Describe(chan<- *prometheus.Desc) {}

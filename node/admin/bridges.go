@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"example.com/ferry/stream/mqtt/bridge"
+	"example.com/ferry/link/mqttbridge"
 )
 
 // Bridge is the state of a bridge to another MQTT broker.
@@ -30,7 +30,7 @@ type Bridge struct {
 }
 
 // bridgeOf returns what is shown of a bridge.
-func bridgeOf(s bridge.Stats) Bridge {
+func bridgeOf(s mqttbridge.Stats) Bridge {
 	b := Bridge{
 		Name: s.Name, Connected: s.Connected, Since: s.Since, Connects: s.Connects,
 		Sent: s.Sent, Received: s.Received, Refused: s.Refused, Returned: s.Returned, Dropped: s.Dropped,
@@ -47,7 +47,7 @@ func bridgeOf(s bridge.Stats) Bridge {
 }
 
 // bridgesHandler serves GET /api/bridges.
-func bridgesHandler(bridges func() []bridge.Stats) http.HandlerFunc {
+func bridgesHandler(bridges func() []mqttbridge.Stats) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		all := []Bridge{}
 		for _, s := range bridges() {

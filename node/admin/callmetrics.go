@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/stream/hop"
 )
 
 var (
@@ -19,7 +19,7 @@ var (
 
 // callCollector collects the metrics of the services that clients offer to each other.
 type callCollector struct {
-	services func() []hop.ServiceStats
+	services func() []broker.ServiceStats
 
 	mu    sync.Mutex
 	names series[string]
@@ -32,14 +32,14 @@ func (c *callCollector) Describe(chan<- *prometheus.Desc) {}
 func (c *callCollector) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	sums := map[string]*hop.ServiceStats{}
+	sums := map[string]*broker.ServiceStats{}
 	for _, s := range c.services() {
 		label := "other"
 		if s.Name != "" {
 			label = c.names.label(s.Name, label)
 		}
 		if sums[label] == nil {
-			sums[label] = &hop.ServiceStats{}
+			sums[label] = &broker.ServiceStats{}
 		}
 		sums[label].Add(&s)
 	}

@@ -3,7 +3,7 @@ package admin
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/ferry/stream/forward"
+	"example.com/ferry/link/forward"
 )
 
 var (

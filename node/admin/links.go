@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"example.com/ferry/stream/forward"
+	"example.com/ferry/link/forward"
 )
 
 // Link is the state of a link to another node.

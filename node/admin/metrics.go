@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"example.com/ferry/stream/hop"
+	"example.com/ferry/broker"
 )
 
 // maxSeries bounds the values of a label that clients choose: tags and subscriptions. The first values have a series each; later
@@ -95,7 +95,7 @@ var (
 
 // hopCollector collects the metrics of the broker.
 type hopCollector struct {
-	snapshot func() hop.Snapshot
+	snapshot func() broker.Snapshot
 
 	mu            sync.Mutex
 	tags          series[string]
@@ -143,9 +143,9 @@ func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- latency(latencyDesc, s.Latency)
 }
 
-func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []hop.TagStats, freed hop.TagStats) {
-	sums := map[string]hop.TagStats{}
-	if freed != (hop.TagStats{}) {
+func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []broker.TagStats, freed broker.TagStats) {
+	sums := map[string]broker.TagStats{}
+	if freed != (broker.TagStats{}) {
 		sums["other"] = freed
 	}
 	for _, t := range tags {
@@ -163,13 +163,13 @@ func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []hop.TagSt
 	}
 }
 
-func add(sum *hop.Traffic, t hop.Traffic) {
+func add(sum *broker.Traffic, t broker.Traffic) {
 	sum.Messages += t.Messages
 	sum.Bytes += t.Bytes
 }
 
-func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []hop.SubscriptionStats) {
-	sums := map[subscription]hop.SubscriptionStats{}
+func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []broker.SubscriptionStats) {
+	sums := map[subscription]broker.SubscriptionStats{}
 	for _, sub := range subs {
 		label := c.subscriptions.label(subscription{strings.ToValidUTF8(sub.Client, "?"), sub.Filter}, subscription{"other", "other"})
 		sum, more := sums[label]
@@ -191,13 +191,13 @@ func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []
 	}
 }
 
-func latency(d *prometheus.Desc, l hop.Latency, labels ...string) prometheus.Metric {
-	buckets := make(map[float64]uint64, hop.LatencyBuckets)
+func latency(d *prometheus.Desc, l broker.Latency, labels ...string) prometheus.Metric {
+	buckets := make(map[float64]uint64, broker.LatencyBuckets)
 	var below uint64
 	for i, n := range l.Counts {
 		below += n
-		if i < hop.LatencyBuckets-1 { // the last one has no bound: it is +Inf
-			buckets[hop.LatencyBound(i).Seconds()] = below
+		if i < broker.LatencyBuckets-1 { // the last one has no bound: it is +Inf
+			buckets[broker.LatencyBound(i).Seconds()] = below
 		}
 	}
 	return prometheus.MustNewConstHistogram(d, below, l.Sum.Seconds(), buckets, validLabels(labels)...)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/ferry/stream/mqtt"
+	"example.com/ferry/edge/mqtt"
 )
 
 var (

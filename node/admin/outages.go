@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/ferry/stream/forward"
-	"example.com/ferry/stream/mqtt/bridge"
+	"example.com/ferry/link/forward"
+	"example.com/ferry/link/mqttbridge"
 )
 
 // outages says what does not work now, for /ready; empty if all does.
@@ -18,7 +18,7 @@ func outages(cfg Config) string {
 		all = append(all, down("links", cfg.Links(), func(s forward.Stats) (string, bool) { return s.Name, s.Connected })...)
 	}
 	if cfg.Bridges != nil {
-		all = append(all, down("bridges", cfg.Bridges(), func(s bridge.Stats) (string, bool) { return s.Name, s.Connected })...)
+		all = append(all, down("bridges", cfg.Bridges(), func(s mqttbridge.Stats) (string, bool) { return s.Name, s.Connected })...)
 	}
 	return strings.Join(all, "; ")
 }

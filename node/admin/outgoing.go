@@ -3,7 +3,7 @@ package admin
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/ferry/stream/spool"
+	"example.com/ferry/link/spool"
 )
 
 // outgoingDescs are the metrics that links to other nodes and bridges to other MQTT brokers have in common.

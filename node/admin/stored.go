@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"example.com/ferry/stream/engine"
+	"example.com/ferry/engine"
 )
 
 // Errors of Streams.

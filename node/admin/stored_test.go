@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/engine"
 	"example.com/ferry/format/all"
 	"example.com/ferry/protocol/native"
-	"example.com/ferry/stream/engine"
 )
 
 // fakeStreams are two streams: orders, and dead with dead letters.

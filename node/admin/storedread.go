@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/internal/topic"
-	"example.com/ferry/stream/engine"
 )
 
 // recordsQuery asks for records of a stream. Without from and before, it asks for the newest.

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"example.com/ferry"
-	"example.com/ferry/stream/engine"
+	"example.com/ferry/engine"
 )
 
 // fakeStream is a stream with gaps and damaged records. Its cursors fail the test where a real one would wait for ever.

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/internal/topic"
-	"example.com/ferry/stream/engine"
 )
 
 // The bounds of /api/streams.

@@ -3,7 +3,7 @@ package admin
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	streamweb "example.com/ferry/stream/web"
+	streamweb "example.com/ferry/edge/web"
 )
 
 var (

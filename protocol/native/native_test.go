@@ -103,7 +103,7 @@ var streamSamples = []sample{
 	{"JOIN 2", AppendJoin(nil, 2), uint32(2), func(f Frame) (any, error) { return ParseNumber(f) }},
 }
 
-// session is a whole connection: a client publishes two readings and observes those above 30. A test of package hop also uses
+// session is a whole connection: a client publishes two readings and observes those above 30. A test of package broker also uses
 // it.
 var session = []struct {
 	title string

@@ -6,15 +6,15 @@ import (
 	"log/slog"
 	"testing"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/native"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport/memory"
 )
 
 // TestNodeWithoutServices calls a node that no client serves for: the call fails, and the connection is sound.
 func TestNodeWithoutServices(t *testing.T) {
-	broker, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
+	node, err := broker.New(broker.Config{Identify: broker.Anyone, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestNodeWithoutServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	served := make(chan error, 1)
-	go func() { served <- broker.Serve(context.Background(), l, hop.ValidateFull) }()
+	go func() { served <- node.Serve(context.Background(), l, broker.ValidateFull) }()
 	conn, err := native.Protocol{}.Dial(t.Context(), network, "node")
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestNodeWithoutServices(t *testing.T) {
 		t.Errorf("Close: %v", err)
 	}
 	_ = l.Close()
-	if err := broker.Shutdown(t.Context()); err != nil {
+	if err := node.Shutdown(t.Context()); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
 	if err := <-served; err != nil {

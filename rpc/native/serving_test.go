@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/call/calltest"
 	"example.com/ferry/rpc/native"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
@@ -24,7 +24,7 @@ type throughNode struct{ native.Protocol }
 
 // nodeListener is a node with one client that serves.
 type nodeListener struct {
-	broker *hop.Broker
+	broker *broker.Broker
 	inner  transport.Listener
 	client *stream.Client
 	stop   context.CancelFunc
@@ -33,7 +33,7 @@ type nodeListener struct {
 }
 
 func (p throughNode) Listen(ctx context.Context, t transport.Transport, addr string, s call.Service) (call.Listener, error) {
-	broker, err := hop.New(hop.Config{Identify: hop.Anyone, Log: slog.New(slog.DiscardHandler)})
+	node, err := broker.New(broker.Config{Identify: broker.Anyone, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, err
 	}
@@ -41,8 +41,8 @@ func (p throughNode) Listen(ctx context.Context, t transport.Transport, addr str
 	if err != nil {
 		return nil, err
 	}
-	l := &nodeListener{broker: broker, inner: inner}
-	l.tasks.Go(func() { _ = broker.Serve(context.Background(), inner, hop.ValidateFull) })
+	l := &nodeListener{broker: node, inner: inner}
+	l.tasks.Go(func() { _ = node.Serve(context.Background(), inner, broker.ValidateFull) })
 	l.client, err = stream.Dial(ctx, t, inner.Addr().String(), &stream.Config{Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -51,7 +51,7 @@ func (p throughNode) Listen(ctx context.Context, t transport.Transport, addr str
 	l.stop = stop
 	l.tasks.Go(func() { _ = p.Serve(serving, l.client, []string{"calltest.Test"}, s) })
 	for late := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		if list := broker.Services(); len(list) == 2 && list[1].Instances == 1 {
+		if list := node.Services(); len(list) == 2 && list[1].Instances == 1 {
 			return l, nil
 		}
 		if time.Now().After(late) {

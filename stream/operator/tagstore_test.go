@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/codec/cbor"
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/memory"
 	"example.com/ferry/format/all"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/engine/memory"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/stream/operator"
 	streamtransport "example.com/ferry/transport/memory"
 )
@@ -26,7 +26,7 @@ func dialNode(t *testing.T) (dial func() *stream.Client) {
 	t.Helper()
 	e := memory.New()
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	var stored []hop.Stored
+	var stored []broker.Stored
 	for _, c := range []engine.Config{
 		{Name: "readings", Tags: []string{"readings/#"}, InMemory: true},
 		{Name: "state", Tags: []string{"state/#"}, InMemory: true, MaxPerTag: 1},
@@ -35,9 +35,9 @@ func dialNode(t *testing.T) (dial func() *stream.Client) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored = append(stored, hop.Stored{Stream: s, Config: c, AtLeastOnce: true})
+		stored = append(stored, broker.Stored{Stream: s, Config: c, AtLeastOnce: true})
 	}
-	node, err := hop.New(hop.Config{Identify: hop.Anyone, Formats: all.Formats(), Stored: stored})
+	node, err := broker.New(broker.Config{Identify: broker.Anyone, Formats: all.Formats(), Stored: stored})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func dialNode(t *testing.T) (dial func() *stream.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = node.Serve(context.Background(), l, hop.ValidateFull) }()
+	go func() { _ = node.Serve(context.Background(), l, broker.ValidateFull) }()
 	t.Cleanup(func() {
 		_ = l.Close()
 		_ = node.Shutdown(context.Background())

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/stream/internal/history"
+	"example.com/ferry/internal/history"
 )
 
 // relay forwards TCP connections to an address until it is cut.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/disktest"
-	"example.com/ferry/stream/internal/history"
+	"example.com/ferry/internal/history"
 )
 
 // flipBlock damages one bit in the middle of the first block of the stream orders.

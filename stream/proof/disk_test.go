@@ -13,8 +13,8 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/internal/disktest"
+	"example.com/ferry/internal/history"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/internal/history"
 )
 
 // onDisk starts a node with the embedded engine, whose data directory is on a disk of the test.

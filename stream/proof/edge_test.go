@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/link/spool"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/spool"
 	"example.com/ferry/transport/tcp"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/stream/internal/history"
+	"example.com/ferry/internal/history"
 )
 
 // random returns a source of random numbers, and logs its seed.

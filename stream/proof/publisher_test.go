@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/history"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/internal/history"
 )
 
 // publications gets what a load does. It is a History, or several.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.com/ferry/stream/internal/history"
+	"example.com/ferry/internal/history"
 )
 
 // recorder adds to a History what happens in other processes. A process waits for the reply, so the History has the events in their

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
 )
 
 type backupCmd struct {

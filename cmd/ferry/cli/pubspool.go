@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"example.com/ferry/internal/bytesize"
+	"example.com/ferry/link/spool"
 	"example.com/ferry/stream"
-	"example.com/ferry/stream/spool"
 )
 
 // pubSpool is the directory of ferry pub --spool. A nil *pubSpool is ferry pub without it.

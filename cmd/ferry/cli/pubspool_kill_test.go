@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/stream/spool"
+	"example.com/ferry/link/spool"
 )
 
 // lines returns messages number from to to-1, one a line.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/stream/spool"
+	"example.com/ferry/link/spool"
 )
 
 // TestPubSpool: ferry pub --spool takes messages while the node is away and keeps them after Ctrl-C. The next one publishes them

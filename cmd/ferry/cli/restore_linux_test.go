@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/nats"
 	"example.com/ferry/internal/disktest"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
-	"example.com/ferry/stream/engine/nats"
 )
 
 // TestRestoreIsSynced: the power fails right after ferry restore has ended. Nothing of what it has restored is lost.

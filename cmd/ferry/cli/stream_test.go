@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/format/all"
 	"example.com/ferry/internal/pki"
-	"example.com/ferry/stream/hop"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/quic"
 	"example.com/ferry/transport/tcp"
@@ -22,7 +22,7 @@ import (
 
 // testNode is a running node, with the values that pub and sub need to connect.
 type testNode struct {
-	hop       *hop.Broker
+	broker    *broker.Broker
 	dir       string // data directory
 	quic, tcp string // addresses
 }
@@ -34,26 +34,26 @@ func startNode(t *testing.T) testNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := hop.New(hop.Config{
+	h, err := broker.New(broker.Config{
 		Formats: all.Formats(), Log: slog.New(slog.DiscardHandler),
-		Identify: func(token []byte, _ *tls.ConnectionState) (*hop.Identity, error) {
+		Identify: func(token []byte, _ *tls.ConnectionState) (*broker.Identity, error) {
 			if !id.CheckToken(string(token)) {
 				return nil, errors.New("wrong token")
 			}
-			return &hop.Identity{Name: "local", Publish: []string{"open/#"}, Subscribe: []string{"#"}}, nil
+			return &broker.Identity{Name: "local", Publish: []string{"open/#"}, Subscribe: []string{"#"}}, nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var serving sync.WaitGroup
-	n.hop = h
+	n.broker = h
 	listen := func(tr transport.Transport) string {
 		l, err := tr.Listen(t.Context(), "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
-		serving.Go(func() { _ = h.Serve(t.Context(), l, hop.ValidateFull) })
+		serving.Go(func() { _ = h.Serve(t.Context(), l, broker.ValidateFull) })
 		return tr.Scheme() + "://" + l.Addr().String()
 	}
 	n.quic = listen(quic.New(&quic.Config{ServerTLS: id.ServerTLS()}))
@@ -73,8 +73,8 @@ func (n testNode) subscribe(t *testing.T, addr string, args ...string) <-chan ou
 
 // await waits until a client has subscribed to filter.
 func (n testNode) await(filter string) {
-	subscribed := func(s hop.SubscriptionStats) bool { return s.Filter == filter }
-	for !slices.ContainsFunc(n.hop.Snapshot().Subscriptions, subscribed) {
+	subscribed := func(s broker.SubscriptionStats) bool { return s.Filter == filter }
+	for !slices.ContainsFunc(n.broker.Snapshot().Subscriptions, subscribed) {
 		time.Sleep(5 * time.Millisecond)
 	}
 }

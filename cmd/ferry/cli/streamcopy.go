@@ -9,11 +9,11 @@ import (
 	"log/slog"
 	"net/http"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/node"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
 )
 
 type streamCopyCmd struct {

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/node/config"
-	"example.com/ferry/stream/engine"
 )
 
 type streamRmCmd struct {

@@ -1,0 +1,295 @@
+package broker
+
+import (
+	"fmt"
+	"time"
+
+	"example.com/ferry/internal/clock"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/protocol/native"
+)
+
+// begin handles CALL. The error ends the connection.
+func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m *calledMethod) error {
+	e, cfg := &r.session.calls, r.session.cfg
+	single := c.Flags&native.FlagEnd != 0
+	bytes := len(c.Extension) + len(c.Message)
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	switch {
+	case e.closed:
+		return nil
+	case e.made[c.Call] != nil:
+		return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("CALL %d, while a call with this number is in progress", c.Call)}
+	case len(e.made) >= cfg.MaxCalls:
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("more than %d calls in progress", cfg.MaxCalls)}
+	case single && e.taken >= cfg.CallWindow && bytes > 0:
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("a call begins when %d bytes of a window of %d are in use", e.taken, cfg.CallWindow)}
+	}
+	s := rt.services[m.service]
+	if code, why := rt.refusal(e, s, m); code != 0 {
+		if s == nil {
+			rt.lost.Codes[code]++
+		} else {
+			s.stats.Codes[code]++
+		}
+		r.refuseCall(c.Call, code, why)
+		return nil
+	}
+	x := &relay{service: s, caller: e, callerID: c.Call, method: *m, single: single, timeout: c.Timeout, arrived: r.elapsed}
+	x.requests.left, x.responses.left = rt.streamWindow, int(e.limits.StreamWindow)
+	x.responses.leg = leg{stream: e.stream(c.Call), id: c.Call}
+	if err := x.requests.accept(c.Flags, len(c.Message), single); err != nil {
+		return err
+	}
+	e.made[c.Call] = x
+	s.stats.Active++
+	if single {
+		x.charged = bytes
+		e.taken += bytes
+	}
+	var server *callEnd
+	if s.waiting.Len() == 0 {
+		server = s.pick(single)
+	}
+	if server != nil {
+		rt.assign(x, server)
+	} else {
+		x.place = s.waiting.PushBack(x)
+	}
+	rt.request(x, f, &r.unflushed)
+	return nil
+}
+
+// refusal returns the code and the reason for refusing a call, or 0.
+func (rt *callRouter) refusal(e *callEnd, s *service, m *calledMethod) (code uint32, why string) {
+	identity := e.session.identity.Load()
+	switch {
+	case !topic.MatchService(identity.Call, m.service):
+		return codePermissionDenied, fmt.Sprintf("identity %q may not call %q", identity.Name, m.service)
+	case int(e.limits.StreamWindow) < rt.streamWindow:
+		return codeFailedPrecondition, fmt.Sprintf("a caller's stream window must be at least the node's %d bytes", rt.streamWindow)
+	case e.leaving():
+		return codeUnavailable, "the node is stopping"
+	case s == nil && !e.session.broker.mayBeServed(m.service):
+		return codeUnimplemented, fmt.Sprintf("no client of the node serves %q", m.service)
+	case s == nil || !s.available():
+		return codeUnavailable, unserved(m.service)
+	}
+	return 0, ""
+}
+
+// available reports whether a client serves s and was not asked to leave.
+func (s *service) available() bool {
+	for _, o := range s.instances {
+		if !o.end.leaving() {
+			return true
+		}
+	}
+	return false
+}
+
+// assign makes server the instance that serves a call.
+func (rt *callRouter) assign(x *relay, server *callEnd) {
+	x.state, x.server, x.serverID = forwarded, server, server.number()
+	server.served[x.serverID] = x
+	x.requests.leg = leg{stream: server.stream(x.serverID), id: x.serverID, method: x.method.name, content: x.method.content}
+	if x.single {
+		server.credit -= x.charged
+	}
+}
+
+// dispatch forwards a call that has waited, with the frames that the node holds.
+func (rt *callRouter) dispatch(x *relay, server *callEnd, u *peer.Unflushed) {
+	frames := x.unhold()
+	rt.assign(x, server)
+	frames.each(func(f native.Frame) {
+		if x.state == forwarded { // not aborted by an earlier frame
+			rt.request(x, f, u)
+		}
+	})
+}
+
+// unhold takes a call from those that wait, and returns the frames that the node holds.
+func (x *relay) unhold() heldFrames {
+	x.service.waiting.Remove(x.place)
+	x.caller.held -= x.held.Bytes()
+	frames := x.held
+	x.held, x.place = heldFrames{}, nil
+	return frames
+}
+
+// waited reduces the timeout of a call by the time that it has waited. It returns false if that has passed.
+func (x *relay) waited() bool {
+	if x.timeout == 0 {
+		return true
+	}
+	now := clock.Now()
+	ms := uint32(max(now-x.arrived, 0) / int64(time.Millisecond)) //nolint:gosec // a call waits for less than 49 days: its timeout
+	if ms >= x.timeout {
+		return false
+	}
+	x.timeout -= ms
+	return true
+}
+
+// introduce gives both ends the credit that their stream windows exceed those which WELCOME has told the other end. It follows CALL.
+func (rt *callRouter) introduce(x *relay, u *peer.Unflushed) {
+	if more := int(x.server.limits.StreamWindow) - rt.streamWindow; more > 0 && !x.single {
+		x.requests.left += more
+		x.responses.leg.tell(u, creditFrame(x.callerID, more))
+	}
+	if more := int(x.caller.limits.StreamWindow) - rt.streamWindow; more > 0 {
+		f := creditFrame(x.serverID, more)(nil)
+		x.requests.leg.push(f, maxCredit, u)
+	}
+}
+
+func creditFrame(id uint32, bytes int) func([]byte) []byte {
+	return func(b []byte) []byte {
+		return native.AppendCallCredit(b, native.CallCreditFrame{Call: id, Bytes: uint32(bytes)})
+	}
+}
+
+// request passes a frame of the caller on, or holds it while the call waits.
+func (rt *callRouter) request(x *relay, f native.Frame, u *peer.Unflushed) {
+	if x.state == waiting {
+		if x.caller.held+len(f) > x.caller.session.cfg.CallQueue {
+			rt.fail(x, codeResourceExhausted, "all instances are busy, and the frames that wait for them reach the node's limit", u)
+			return
+		}
+		x.caller.held += len(f)
+		x.held.Push(f, nil)
+		return
+	}
+	call := f.Kind() == native.Call
+	if call {
+		f.SetTimeout(x.timeout)
+	}
+	if x.requests.leg.push(f, x.server.session.cfg.CallQueue, u) {
+		rt.abort(x, codeResourceExhausted, "the instance reads too slowly", u)
+		return
+	}
+	if call {
+		rt.introduce(x, u)
+	}
+}
+
+// requestArrived handles DATA of a call that the client makes.
+func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := e.made[d.Call]
+	if x == nil {
+		return nil
+	}
+	if err := x.requests.accept(d.Flags, len(d.Message), x.single); err != nil {
+		return err
+	}
+	if x.single {
+		x.charged += len(d.Message)
+		e.taken += len(d.Message)
+		if x.state == forwarded {
+			x.server.credit -= len(d.Message)
+		}
+	}
+	rt.request(x, f, u)
+	return nil
+}
+
+// responseArrived handles DATA of a call that the client serves.
+func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := e.served[d.Call]
+	if x == nil || x.state != forwarded {
+		return nil
+	}
+	if err := x.responses.accept(d.Flags&^native.FlagEnd, len(d.Message), false); err != nil {
+		return err
+	}
+	if x.responses.leg.push(f, x.caller.session.cfg.CallQueue, u) {
+		rt.abort(x, codeResourceExhausted, "the caller reads too slowly", u)
+	}
+	return nil
+}
+
+// reply handles REPLY: the call has ended.
+func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, now int64, u *peer.Unflushed) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := e.served[v.Call]
+	if x == nil {
+		return
+	}
+	if x.state == forwarded {
+		if x.responses.leg.push(f, x.caller.session.cfg.CallQueue, u) {
+			rt.tellEnd(x, codeResourceExhausted, "the caller reads too slowly", false, u)
+			v.Code = codeResourceExhausted
+		}
+		rt.endCaller(x, v.Code, now)
+	}
+	rt.endServer(x, u)
+}
+
+// cancel handles CANCEL. REPLY follows.
+func (rt *callRouter) cancel(e *callEnd, c native.CancelFrame, u *peer.Unflushed) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := e.made[c.Call]
+	switch {
+	case x == nil:
+	case x.state == waiting || !x.requests.leg.drop():
+		code := uint32(codeCanceled)
+		if c.Code == codeDeadlineExceeded {
+			code = codeDeadlineExceeded
+		}
+		rt.fail(x, code, "the caller has cancelled the call before an instance got it", u)
+	default:
+		x.tellCancel(c.Code, u)
+	}
+}
+
+func (x *relay) tellCancel(code uint32, u *peer.Unflushed) {
+	x.requests.leg.tell(u, func(b []byte) []byte {
+		return native.AppendCancel(b, native.CancelFrame{Call: x.serverID, Code: code})
+	})
+}
+
+// requestCredit handles CALLCREDIT of a client that serves the call.
+func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *peer.Unflushed) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := e.served[c.Call]
+	if x == nil {
+		return
+	}
+	n := int(min(c.Bytes, maxCredit))
+	if x.single {
+		n = min(n, x.charged)
+		x.charged -= n
+		e.credit += n
+		if x.state == forwarded {
+			x.caller.taken -= n
+		}
+	} else {
+		x.requests.left = min(x.requests.left+n, maxCredit)
+	}
+	if x.state == forwarded && n > 0 {
+		x.responses.leg.tell(u, creditFrame(x.callerID, n))
+	}
+}
+
+// responseCredit handles CALLCREDIT of a client that makes the call.
+func (rt *callRouter) responseCredit(e *callEnd, c native.CallCreditFrame, u *peer.Unflushed) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := e.made[c.Call]
+	if x == nil || x.state != forwarded {
+		return
+	}
+	n := int(min(c.Bytes, maxCredit))
+	x.responses.left = min(x.responses.left+n, maxCredit)
+	x.requests.leg.tell(u, creditFrame(x.serverID, n))
+}

@@ -1,0 +1,11 @@
+// Package broker is the broker, the node's side of streams. It accepts connections, identifies their clients, and forwards
+// published messages to the matching subscriptions.
+//
+// The broker reads the 24-byte header of a message. It also reads the fields that a predicate names, if a subscription
+// has one. It never decodes a payload. A run of frames is copied once: from its read buffer to a write buffer. Frames
+// of 16 KiB and more are shared and not copied. Each subscription has one delivery queue for each tag, with its own
+// credit and bound. So a slow consumer delays its own tag and no other.
+//
+//	b, err := broker.New(broker.Config{Identify: broker.Anyone, Formats: all.Formats()})
+//	err = b.Serve(ctx, listener, broker.ValidateFull)
+package broker

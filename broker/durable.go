@@ -1,0 +1,443 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	delivery "example.com/ferry/broker/internal/durable"
+	"example.com/ferry/engine"
+	"example.com/ferry/internal/clock"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
+)
+
+// commitInterval is the least time between two commits of a durable's position.
+const commitInterval = 50 * time.Millisecond
+
+// durable shares the messages of a stream between its members on this node, each to one of them, until they are acked. While it has
+// members, one goroutine holds the engine's cursor of this name and reads. Acks, credit and time change the Window. The
+// goroutine that changes it sends what can be sent then.
+type durable struct {
+	broker *Broker
+	stored *storedStream
+	name   string
+
+	mu        sync.Mutex
+	filter    string     // of all members
+	predicate *predicate // of all members
+	members   []*member  // those that have joined
+	expected  int        // members that will join: they have no RESULT yet
+	running   bool       // the goroutine runs
+	cancel    context.CancelFunc
+	ending    bool             // the last member has left: the window is about to be closed
+	window    *delivery.Window // nil unless a cursor is open
+	opened    uint64           // number of the window
+	cursor    engine.Cursor
+	failures  map[uint64]uint32 // deliveries of records that were in the last window, by sequence number
+	cfg       *Stored           // that the window was configured with
+	dirty     bool              // the position has changed since the last commit
+	committed int64             // when the position was last committed, in Unix nanoseconds
+	timer     *time.Timer
+	timerAt   int64 // when the timer fires, in Unix nanoseconds; 0 means never
+	starved   bool  // the goroutine waits for room in the window
+
+	room chan struct{} // has one place: there may be room in the window
+
+	delivered   counters
+	redelivered uint64
+	skipped     atomic.Uint64
+	damaged     atomic.Uint64
+	deadLetters atomic.Uint64
+	dropped     atomic.Uint64
+	read        atomic.Uint64
+}
+
+const (
+	maxDurables  = 1024 // durables of a stream that the broker knows
+	failuresKept = 4096 // most entries of durable.failures
+)
+
+// keySeed is the seed of the hashes of keys.
+var keySeed = maphash.MakeSeed()
+
+// addMember makes sub a member of the durable, which it creates if necessary. The error is the reason of a refusal.
+func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*member, error) {
+	if !st.config().AtLeastOnce {
+		return nil, badRequest("durable %q: stream %q is at-most-once, so a message can be lost before it is stored: it has no durables", name, st.name())
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.gone {
+		return nil, streamGone(st)
+	}
+	d := st.durables[name]
+	if d == nil {
+		if err := st.makePlace(); err != nil {
+			return nil, err
+		}
+		d = &durable{broker: b, stored: st, name: name, room: make(chan struct{}, 1)}
+		st.durables[name] = d
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.members)+d.expected == 0 {
+		d.filter, d.predicate = sub.filter, sub.predicate
+	}
+	where := ""
+	if d.predicate != nil {
+		where = d.predicate.String()
+	}
+	if d.filter != sub.filter || where != sub.where() {
+		return nil, badRequest("durable %q is used with filter %q and predicate %q, not with filter %q and predicate %q: name another durable, or make them equal",
+			name, d.filter, where, sub.filter, sub.where())
+	}
+	d.expected++
+	m := &member{durable: d, sub: sub, state: &delivery.Member{Credit: sub.window}}
+	m.state.Owner = m
+	return m, nil
+}
+
+// ForgetDurable forgets what the Broker knows of a durable, so that its cursor can be deleted. The error says that it has members.
+func (b *Broker) ForgetDurable(stream, name string) error {
+	st := b.streams.Load().named(stream)
+	if st == nil {
+		return nil
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	d := st.durables[name]
+	if d == nil {
+		return nil
+	}
+	d.mu.Lock()
+	members := len(d.members) + d.expected
+	d.mu.Unlock()
+	if members > 0 {
+		return fmt.Errorf("broker: durable %q of stream %q has %d members: stop them first", name, stream, members)
+	}
+	delete(st.durables, name)
+	return nil
+}
+
+// makePlace forgets a durable without members if the stream has too many. The caller holds the lock.
+func (st *storedStream) makePlace() error {
+	if len(st.durables) < maxDurables {
+		return nil
+	}
+	for name, d := range st.durables {
+		d.mu.Lock()
+		used := d.running || len(d.members)+d.expected > 0
+		d.mu.Unlock()
+		if !used {
+			delete(st.durables, name)
+			return nil
+		}
+	}
+	return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("stream %q has members of %d durables already, its limit", st.name(), maxDurables)}
+}
+
+// hasCursor reports whether this node holds the engine's cursor, so that its position is stored.
+func (d *durable) hasCursor() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.window != nil && !d.ending
+}
+
+// join adds a member, after its client has got the RESULT.
+func (d *durable) join(m *member) {
+	d.mu.Lock()
+	if m.left { // leave has ended the expectation
+
+		d.unlock(clock.Now())
+		return
+	}
+	d.expected--
+	m.joined = true
+	d.members = append(d.members, m)
+	if d.window != nil && !d.ending {
+		d.window.Join(m.state)
+	}
+	if !d.running {
+		d.running = true
+		d.broker.readers.Add(1)
+		go d.run()
+	}
+	d.unlock(clock.Now())
+}
+
+// leave removes a member. What it holds is delivered again; counts says whether it counts as delivered.
+func (d *durable) leave(m *member, counts bool) {
+	d.mu.Lock()
+	now := clock.Now()
+	m.left = true
+	if !m.joined {
+		d.expected--
+	} else {
+		for i, other := range d.members {
+			if other == m {
+				d.members = append(d.members[:i], d.members[i+1:]...)
+				break
+			}
+		}
+		if d.window != nil {
+			d.window.Leave(m.state, counts, now)
+		}
+		if len(d.members) == 0 && d.cancel != nil {
+			d.ending = true
+			d.cancel()
+		}
+	}
+	d.unlock(now)
+}
+
+// unlock sends what can be sent, and does all that follows from a change of the window. Then it unlocks d.
+func (d *durable) unlock(now int64) {
+	var streams peer.Unflushed
+	var dead []deadLetter
+	if d.window != nil {
+		d.send(now, &streams)
+		dead = d.takeDead(nil)
+		d.commit(now)
+		d.setTimer(now)
+		if d.starved && d.window.Room() >= d.broker.cfg.Load().DurableWindow/8 {
+			d.starved = false
+			select {
+			case d.room <- struct{}{}:
+			default:
+			}
+		}
+	}
+	d.mu.Unlock()
+	streams.Flush()
+	for i := range dead {
+		d.bury(&dead[i])
+	}
+}
+
+// send sends the deliveries that are possible.
+func (d *durable) send(now int64, streams *peer.Unflushed) {
+	var to *member // whose stream is locked
+	messages, bytes := 0, 0
+	for {
+		x, ok := d.window.Next(now)
+		if !ok {
+			break
+		}
+		m, _ := x.Member.Owner.(*member)
+		if to == nil || to.sub.stream != m.sub.stream {
+			if to != nil {
+				to.sub.stream.unlockLater(streams)
+			}
+			m.sub.stream.Lock()
+		}
+		to = m
+		if n := m.send(&x, now); n > 0 {
+			messages++
+			bytes += n
+		}
+	}
+	if to != nil {
+		to.sub.stream.unlockLater(streams)
+		d.delivered.add(messages, bytes)
+	}
+	d.redelivered += d.window.Redelivered
+	d.window.Redelivered = 0
+}
+
+// commit stores the position, if it has changed and the last commit is long enough ago.
+func (d *durable) commit(now int64) {
+	if !d.dirty || now-d.committed < int64(commitInterval) {
+		return
+	}
+	if p, ok := d.window.Position(); ok {
+		d.cursor.Commit(p)
+		d.committed, d.dirty = now, false
+	}
+}
+
+// setTimer makes onTimer be called when the window or a commit needs it.
+func (d *durable) setTimer(now int64) {
+	at, ok := d.window.Wake()
+	if due := d.committed + int64(commitInterval); d.dirty && (!ok || due < at) {
+		at, ok = due, true
+	}
+	if !ok || d.timerAt != 0 && d.timerAt <= at {
+		return
+	}
+	d.timerAt = at
+	wait := max(time.Duration(at-now), time.Millisecond)
+	if d.timer == nil {
+		d.timer = time.AfterFunc(wait, d.onTimer)
+		return
+	}
+	d.timer.Reset(wait)
+}
+
+func (d *durable) onTimer() {
+	d.mu.Lock()
+	d.timerAt = 0
+	now := clock.Now()
+	if d.window != nil {
+		d.window.Expire(now)
+	}
+	d.unlock(now)
+}
+
+// member is one subscription of a durable. The durable's lock guards it.
+type member struct {
+	durable *durable
+	sub     *storedSub
+	state   *delivery.Member
+	joined  bool
+	left    bool
+	blocked bool // in the list of its stream that waits for room; guarded by the lock of that stream
+	out     Traffic
+}
+
+// send appends a delivery to the member's stream, whose lock the caller holds. It returns the bytes of the frame, or 0 if the client
+// has not taken it.
+func (m *member) send(x *delivery.Delivery, now int64) int {
+	s := m.sub.stream
+	if s.Closed() {
+		x.Member.Leaving = true // the session ends soon, and the member leaves
+		return 0
+	}
+	n := len(x.Content.B)
+	if s.local != nil {
+		x.Member.Credit += n // the client says what it takes instead
+		if !s.local.deliverStored(m.sub.local, native.Frame(x.Content.B), x.Before) {
+			m.durable.window.Nak(x.Member, x.Sequence, 1, delivery.Untried, 0, "", now)
+			n = 0
+		}
+		m.sent(x, n)
+		return n
+	}
+	s.selectSub(m.sub.id)
+	switch {
+	case x.Before > 0:
+		tail := s.wire.Tail(n + 2*redeliveryEntry)
+		before := len(tail)
+		tail = appendAgain(tail, native.Frame(x.Content.B), x.Before)
+		n = len(tail) - before
+		s.wire.SetTail(tail)
+	case n >= minShared:
+		s.wire.Share(x.Content, x.Content.B)
+	default:
+		s.wire.Append(x.Content.B)
+	}
+	m.sent(x, n)
+	return n
+}
+
+// sent counts a message of n bytes, unless n is 0, and notes whether the stream has room for another one.
+func (m *member) sent(x *delivery.Delivery, n int) {
+	s := m.sub.stream
+	if n > 0 {
+		m.out.add(Traffic{1, uint64(n)})
+	}
+	if s.Room() <= 0 {
+		x.Member.Blocked = true
+		if !m.blocked {
+			m.blocked = true
+			s.members = append(s.members, m)
+		}
+	}
+}
+
+// redeliveryEntry is the most bytes by which a redelivered PUB is longer: TLVDeliveries, and the long length of an extension.
+const redeliveryEntry = 16
+
+// unblock notes that the member's stream has room again.
+func (m *member) unblock() {
+	d := m.durable
+	d.mu.Lock()
+	now := clock.Now()
+	if d.window != nil && m.joined && !m.left {
+		d.window.Unblock(m.state)
+	} else {
+		m.state.Blocked = false
+	}
+	d.unlock(now)
+}
+
+func (m *member) addCredit(n int) {
+	d := m.durable
+	d.mu.Lock()
+	if d.window != nil && m.joined && !m.left {
+		d.window.AddCredit(m.state, n, maxCredit)
+	} else {
+		m.state.Credit = min(m.state.Credit+n, maxCredit)
+	}
+	d.unlock(clock.Now())
+}
+
+// retire makes the member get no further message. Its session is draining.
+func (m *member) retire() {
+	d := m.durable
+	d.mu.Lock()
+	m.state.Leaving = true
+	d.unlock(clock.Now())
+}
+
+// held returns how many records the member holds.
+func (m *member) held() int {
+	m.durable.mu.Lock()
+	defer m.durable.mu.Unlock()
+	return m.state.InFlight
+}
+
+// settle applies f to the ranges of an ACK or NAK.
+func (m *member) settle(ranges []byte, now int64, f func(w *delivery.Window, r native.Range) (done int)) error {
+	d := m.durable
+	d.mu.Lock()
+	defer d.unlock(now)
+	if d.window == nil || !m.joined || m.left {
+		return nil
+	}
+	looked := d.window.Looked
+	for r := range native.RangesOf(ranges) {
+		d.dirty = f(d.window, r) > 0 || d.dirty
+		if d.window.Looked-looked > maxSettled {
+			return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the ranges of one frame name more than %d messages", maxSettled)}
+		}
+	}
+	return nil
+}
+
+func (m *member) ack(v native.AckFrame, now int64) error {
+	if v.InProgress {
+		m.inProgress(now)
+		return nil
+	}
+	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) int {
+		return w.Ack(m.state, r.First, r.Count, now)
+	})
+}
+
+// inProgress extends the time in which the member has to ack what it holds.
+func (m *member) inProgress(now int64) {
+	d := m.durable
+	d.mu.Lock()
+	defer d.unlock(now)
+	if d.window != nil && m.joined && !m.left {
+		d.window.Progress(m.state, now)
+	}
+}
+
+func (m *member) nak(v native.NakFrame, now int64) error {
+	kind := delivery.Retry
+	switch {
+	case v.Flags&native.FlagReject != 0:
+		kind = delivery.Reject
+	case v.Flags&native.FlagNotTried != 0:
+		kind = delivery.Untried
+	}
+	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) int {
+		w.Nak(m.state, r.First, r.Count, kind, time.Duration(v.Delay)*time.Millisecond, v.Reason, now)
+		return 0
+	})
+}

@@ -1,0 +1,96 @@
+package broker
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"example.com/ferry/engine"
+	"example.com/ferry/internal/clock"
+	"example.com/ferry/protocol/native"
+)
+
+// takeDead appends the dead letters of the window to list. The caller holds the lock.
+func (d *durable) takeDead(list []deadLetter) []deadLetter {
+	for _, x := range d.window.TakeDead() {
+		x.Content.Retain()
+		list = append(list, deadLetter{d.opened, x, x.Content})
+	}
+	return list
+}
+
+// bury stores a dead letter in the stream of the configured tag. The record is done when that is stored.
+func (d *durable) bury(x *deadLetter) {
+	defer x.content.Release()
+	cfg, log := d.stored.config(), d.broker.cfg.Load().Log
+	log = log.With("stream", cfg.Config.Name, "durable", d.name, "sequence", x.Sequence, "deliveries", x.Deliveries, "reason", x.Reason)
+	to := d.broker.streamOf(cfg.DeadLetter)
+	if to == nil {
+		log.Warn("a message failed for the last time: it is dropped, because the stream has no dead_letter")
+		d.buried(x.window, x.Sequence, &d.dropped)
+		return
+	}
+	window, sequence := x.window, x.Sequence
+	records := []engine.Record{d.deadRecord(cfg, x)}
+	to.config().Stream.Append(records, func(err error) {
+		var refused *engine.AppendError
+		count := &d.deadLetters
+		switch {
+		case err == nil:
+			log.Warn("a message failed for the last time: it is a dead letter", "dead_letter", cfg.DeadLetter)
+		case errors.As(err, &refused):
+			log.Error("a message failed for the last time: it is dropped, because its dead letter cannot be stored", "dead_letter", cfg.DeadLetter, "err", err)
+			count = &d.dropped
+		default:
+			return // the engine is closed: the record is delivered again, and is a dead letter then
+		}
+		d.buried(window, sequence, count)
+	})
+}
+
+// buried notes that a dead letter of a window is done, and counts it. If the window was closed, the record is a dead letter of the next
+// one too.
+func (d *durable) buried(window, sequence uint64, count *atomic.Uint64) {
+	d.mu.Lock()
+	if d.window != nil && d.opened == window {
+		d.window.Bury(sequence)
+		d.dirty = true
+		count.Add(1)
+	}
+	d.unlock(clock.Now())
+}
+
+// deadRecord returns the record of a dead letter. Its ID makes the engine store it once, even if the node stops before the position of
+// the durable is stored.
+func (d *durable) deadRecord(cfg *Stored, x *deadLetter) engine.Record {
+	f := native.Frame(x.content.B)
+	record := engine.Record{
+		Tag: cfg.DeadLetter, Type: f.Type(), Validated: f.Flags()&native.FlagValid != 0, Time: f.Time(), Payload: f.Payload(),
+	}
+	var tag string
+	for t, value := range native.TLVs(f.Extension()) {
+		switch t {
+		case native.TLVTagName:
+			tag = string(value)
+		case native.TLVSequence, native.TLVDeliveries, native.TLVDeadLetter, native.TLVID:
+		default:
+			record.Extension = native.AppendTLV(record.Extension, t, value)
+		}
+	}
+	record.Extension = native.AppendDeadLetter(record.Extension, native.DeadLetter{
+		Stream: cfg.Config.Name, Sequence: x.Sequence, Deliveries: x.Deliveries, Tag: tag, Reason: x.Reason,
+	})
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", cfg.Config.Name, d.name, x.Sequence))
+	record.ID = hex.EncodeToString(sum[:])
+	return record
+}
+
+// streamOf returns the stream that stores a tag, or nil.
+func (b *Broker) streamOf(tag string) *storedStream {
+	if tag == "" {
+		return nil
+	}
+	return b.streams.Load().of(tag)
+}

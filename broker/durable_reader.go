@@ -1,0 +1,277 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"time"
+
+	delivery "example.com/ferry/broker/internal/durable"
+	"example.com/ferry/engine"
+	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/clock"
+	"example.com/ferry/protocol/native"
+)
+
+const (
+	closeTimeout = 5 * time.Second // longest wait for the end of a cursor
+	reopenAfter  = time.Second     // wait before a cursor is opened again after an error
+)
+
+// durableReader is the goroutine of a durable: it holds the cursor and reads records into the window.
+type durableReader struct {
+	*durable
+	filter    string // of the members that it serves
+	predicate *predicate
+	matchers  matchers
+	encoder   storedEncoder
+	batch     []delivery.Record
+}
+
+// run opens the cursor and reads, again and again, while the durable has members.
+func (d *durable) run() {
+	defer d.broker.readers.Done()
+	r := durableReader{durable: d, matchers: newMatchers(d.broker.formats), encoder: storedEncoder{formats: d.broker.formats}}
+	for {
+		d.mu.Lock()
+		if len(d.members) == 0 {
+			d.running, d.cancel = false, nil
+			d.mu.Unlock()
+			return
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		d.cancel = cancel
+		d.ending = false
+		r.filter, r.predicate = d.filter, d.predicate
+		start := d.members[0].sub.start
+		d.mu.Unlock()
+		err := r.serve(ctx, start)
+		if ctx.Err() == nil && !errors.Is(err, engine.ErrLost) {
+			d.onError(ctx, err)
+		}
+		cancel()
+	}
+}
+
+// onError handles an error of the engine. If the stream is gone, the subscriptions of all members end; otherwise the cursor is opened
+// again a little later.
+func (d *durable) onError(ctx context.Context, err error) {
+	var refused *native.Error
+	if errors.As(err, &refused) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) {
+		d.mu.Lock()
+		members := append([]*member(nil), d.members...)
+		d.mu.Unlock()
+		for _, m := range members {
+			m.sub.revoke(readError(d.stored, err))
+		}
+	} else {
+		d.broker.cfg.Load().Log.Warn("a durable cannot be read: trying again", "stream", d.stored.name(), "durable", d.name, "err", err)
+	}
+	select {
+	case <-time.After(reopenAfter):
+	case <-ctx.Done(): // the last member has left
+	}
+}
+
+// streamGone is the reason for the end of subscriptions to a stream that is no longer configured.
+func streamGone(st *storedStream) error {
+	return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores the stream %q", st.name())}
+}
+
+// readError is what a client is told about an error of the engine.
+func readError(st *storedStream, err error) error {
+	var e *native.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, engine.ErrNoStream):
+		return streamGone(st)
+	}
+	return &native.Error{Code: native.CodeDraining, Reason: fmt.Sprintf("stream %q cannot be read: %v", st.name(), err)}
+}
+
+// serve opens the cursor, which waits until no other node holds it, and reads until ctx ends or the cursor fails.
+func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
+	stream := r.stored.config().Stream
+	if err := r.checkFilter(ctx, stream); err != nil {
+		return err
+	}
+	c, err := stream.Cursor(ctx, engine.CursorConfig{Name: r.name, Filter: r.filter, Start: start, Holder: r.broker.cfg.Load().Holder})
+	if err != nil {
+		return err
+	}
+	opened := r.openWindow(c)
+	for opened && err == nil {
+		err = r.readSome(ctx, c)
+		var damaged *engine.CorruptError
+		if errors.As(err, &damaged) {
+			r.damaged.Add(1)
+			r.broker.cfg.Load().Log.Error("a stored message is damaged: it is left out", "stream", damaged.Stream, "durable", r.name, "sequence", damaged.Sequence, "err", err)
+			err = nil
+		}
+	}
+	if opened {
+		r.closeWindow()
+	}
+	closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if e := c.Close(closing); e != nil && !errors.Is(err, engine.ErrLost) {
+		r.broker.cfg.Load().Log.Warn("the position of a durable may not be stored: some messages may be delivered again", "stream", r.stored.name(), "durable", r.name, "err", e)
+	}
+	return err
+}
+
+// checkFilter returns an error if the durable exists with another filter, which would be the one that counts.
+func (r *durableReader) checkFilter(ctx context.Context, stream engine.Stream) error {
+	cursors, err := stream.Cursors(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range cursors {
+		if c.Name == r.name && c.Filter != r.filter {
+			return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("durable %q exists with filter %q, not with %q: delete it, or name another one", r.name, c.Filter, r.filter)}
+		}
+	}
+	return nil
+}
+
+// openWindow begins to deliver to the members. It returns false if the members for which the cursor was opened have left. A member
+// that has joined since then gets the next window, because this one would be closed while the member holds records.
+func (d *durable) openWindow(c engine.Cursor) bool {
+	d.mu.Lock()
+	if d.ending {
+		d.mu.Unlock()
+		return false
+	}
+	d.cfg = d.stored.config()
+	d.window = delivery.New(d.windowConfig())
+	d.cursor, d.dirty, d.committed, d.starved = c, false, 0, false
+	d.opened++
+	for _, m := range d.members {
+		d.window.Join(m.state)
+	}
+	d.unlock(clock.Now())
+	return true
+}
+
+func (d *durable) windowConfig() delivery.Config {
+	return delivery.Config{
+		MaxBytes: d.broker.cfg.Load().DurableWindow, AckWait: d.cfg.AckWait, Backoff: d.cfg.Backoff, MaxDeliveries: d.cfg.MaxDeliveries,
+	}
+}
+
+// closeWindow commits the position and forgets what is not done. The members keep their credit.
+func (d *durable) closeWindow() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.window
+	if p, ok := w.Position(); ok {
+		d.cursor.Commit(p)
+	}
+	failures := map[uint64]uint32{}
+	for sequence, deliveries := range d.failures {
+		if sequence > d.read.Load() { // not read again yet
+			failures[sequence] = deliveries
+		}
+	}
+	d.failures = failures
+	w.Deliveries(func(sequence uint64, deliveries uint32) {
+		if len(d.failures) < failuresKept {
+			d.failures[sequence] = deliveries
+		}
+	})
+	w.Discard()
+	for _, m := range d.members {
+		old := m.state
+		m.state = &delivery.Member{Owner: m, Credit: old.Credit, Blocked: old.Blocked, Leaving: old.Leaving, Acked: old.Acked, Naked: old.Naked, Expired: old.Expired}
+	}
+	d.window, d.cursor = nil, nil
+}
+
+// readSome waits for room, reads records and adds those that match to the window.
+func (r *durableReader) readSome(ctx context.Context, c engine.Cursor) error {
+	room, err := r.awaitRoom(ctx)
+	if err != nil {
+		return err
+	}
+	records, err := c.Next(ctx, min(room/delivery.MinMemory+1, readRecords), min(room/2, readBytes)) // a buffer may be twice as large as its content
+	if err != nil {
+		return err
+	}
+	r.batch = r.batch[:0]
+	cfg := r.stored.config()
+	mismatches := uint64(0)
+	for i := range records {
+		record := &records[i]
+		if r.predicate != nil {
+			ok, mismatch := r.matchers.match(r.predicate, record.Type, record.Payload)
+			if mismatch {
+				mismatches++
+			}
+			if !ok {
+				continue
+			}
+		}
+		f, key := r.encoder.frame(cfg, record)
+		if key == nil {
+			r.batch = append(r.batch, delivery.Record{Sequence: record.Sequence, Key: maphash.String(keySeed, record.Tag), Content: f})
+			continue
+		}
+		r.batch = append(r.batch, delivery.Record{Sequence: record.Sequence, Key: maphash.Bytes(keySeed, key), Content: f})
+	}
+	if mismatches > 0 {
+		r.broker.mismatched.Add(mismatches)
+	}
+	r.skipped.Add(uint64(len(records) - len(r.batch)))
+	last := records[len(records)-1].Sequence
+	r.read.Store(last)
+	r.add(last)
+	return nil
+}
+
+// add adds the batch to the window. All records up to last were read.
+func (r *durableReader) add(last uint64) {
+	r.mu.Lock()
+	if cfg := r.stored.config(); cfg != r.cfg {
+		r.cfg = cfg
+		r.window.Configure(r.windowConfig())
+	}
+	for _, record := range r.batch {
+		if n := r.failures[record.Sequence]; n > 0 {
+			record.Deliveries = n
+			delete(r.failures, record.Sequence)
+		}
+		r.window.Add(record)
+	}
+	r.window.ReadTo(last)
+	r.dirty = true
+	r.unlock(clock.Now())
+	clear(r.batch)
+}
+
+// awaitRoom waits until an eighth of the window is free, and returns how much is.
+func (r *durableReader) awaitRoom(ctx context.Context) (int, error) {
+	for {
+		r.mu.Lock()
+		room := r.window.Room()
+		r.starved = room < r.broker.cfg.Load().DurableWindow/8
+		starved := r.starved
+		r.mu.Unlock()
+		if !starved {
+			return room, nil
+		}
+		select {
+		case <-r.room:
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// deadLetter is a record that is never delivered again.
+type deadLetter struct {
+	window uint64 // number of the window that holds it
+	delivery.DeadLetter
+	content *bufpool.Buf // with a reference of its own
+}

@@ -1,0 +1,146 @@
+package broker
+
+import (
+	"fmt"
+
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
+)
+
+// arrivalPath is the path of messages that another node forwards.
+type arrivalPath struct {
+	nodes  native.Path
+	dropAs int // reason to drop the messages; dropReasons means none
+}
+
+// route returns the nodes of the path; nil for the messages of a client.
+func (p *arrivalPath) route() *native.Path {
+	if p == nil {
+		return nil
+	}
+	return &p.nodes
+}
+
+// forwardFrame wraps the handler of a frame of forwarded messages, which versions 1 and 2 do not have.
+func forwardFrame(handle func(*receiver, native.Frame) error) peer.Kind[*receiver] {
+	return peer.Kind[*receiver]{OnData: true, Handle: func(r *receiver, f native.Frame) error {
+		if v := r.session.peer.Version(); v < native.ForwardVersion {
+			return peer.Unexpected(f, fmt.Sprintf("in version %d", v))
+		}
+		return handle(r, f)
+	}}
+}
+
+// announcePath handles FORWARD. The last node of all paths of a connection is the client.
+func (r *receiver) announcePath(f native.Frame) error {
+	v, err := native.ParseForward(f)
+	if err != nil {
+		return err
+	}
+	s := r.session
+	if identity := s.identity.Load(); !identity.Forward || s.cfg.Node == "" {
+		return forbidden(identity, "forward messages of node", v.Path[0])
+	}
+	last := v.Path[len(v.Path)-1]
+	s.mu.Lock()
+	if s.node == "" {
+		s.node = last
+	}
+	known := s.node
+	s.mu.Unlock()
+	if last != known {
+		return &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("a path that ends with node %q on a connection of node %q", last, known)}
+	}
+	path := &arrivalPath{nodes: v.Path, dropAs: dropReasons}
+	switch {
+	case v.Path.Contains(s.cfg.Node):
+		path.dropAs = dropLoop
+	case len(v.Path) >= native.MaxHops:
+		path.dropAs = dropHops
+	}
+	for len(r.paths) <= int(v.Number) {
+		r.paths = append(r.paths, nil)
+	}
+	r.paths[v.Number] = path
+	return nil
+}
+
+// pathOf returns the path of a PUB; nil if its publisher is the client. It returns an error if the client may not send the PUB.
+func (r *receiver) pathOf(f native.Frame) (*arrivalPath, error) {
+	if f.Flags()&native.FlagForwarded == 0 || r.session.peer.Version() < native.ForwardVersion {
+		if f.Source() != r.session.id {
+			return nil, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB in the name of source %d by source %d", f.Source(), r.session.id)}
+		}
+		return nil, nil
+	}
+	if identity := r.session.identity.Load(); !identity.Forward { // the grant was taken away
+		return nil, forbidden(identity, "forward messages on", r.last.tag.name)
+	}
+	if number := int(f.Source()); f.Source() < native.MaxPaths && number < len(r.paths) && r.paths[number] != nil {
+		return r.paths[number], nil
+	}
+	return nil, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB with path number %d, which this stream did not announce", f.Source())}
+}
+
+// samePath reports whether f has come by the path of the run, or, without one, from the client.
+func (r *receiver) samePath(f native.Frame, path *arrivalPath, source uint32) bool {
+	forwarded := f.Flags()&native.FlagForwarded != 0 && r.session.peer.Version() >= native.ForwardVersion
+	return forwarded == (path != nil) && uint32(f.Source()) == source
+}
+
+// dropPath drops a frame that its path must not bring here. This is part of normal operation, so its publisher gets no notice.
+func (r *receiver) dropPath(p *publisher, f native.Frame, reason int) error {
+	if err := p.spend(len(f), len(f)); err != nil {
+		return err
+	}
+	p.tag.in.add(1, len(f))
+	r.session.broker.dropped[reason].Add(1)
+	if p.ordersCredit() {
+		p.skip(len(f), native.NoticeFrame{}, r.confirmations)
+		return nil
+	}
+	p.returnHalf()
+	return nil
+}
+
+// giveBackTag handles UNTAG: the client's grant for a tag ends.
+func (r *receiver) giveBackTag(f native.Frame) error {
+	number, err := native.ParseNumber(f)
+	if err != nil {
+		return err
+	}
+	s, b := r.session, r.session.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.mu.Lock()
+	p := s.published[number]
+	delete(s.published, number)
+	s.mu.Unlock()
+	if p == nil {
+		return nil
+	}
+	if other := p.carrier.Load(); other != nil && other != r {
+		return otherStream(number)
+	}
+	if r.last == p {
+		r.last = nil
+	}
+	p.leave()
+	b.tags.release(p.tag)
+	return nil
+}
+
+// otherStream is the error of a frame for a tag that another stream carries.
+func otherStream(tag uint32) error {
+	return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("tag number %d on two streams", tag)}
+}
+
+// leave ends a publisher whose session continues. The caller holds the broker's lock.
+func (p *publisher) leave() {
+	p.left.Store(true)
+	p.detach()
+	p.withholds.Store(0)
+	p.unstored.mu.Lock()
+	p.returnSettled()
+	p.unstored.mu.Unlock()
+}

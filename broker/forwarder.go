@@ -1,0 +1,155 @@
+package broker
+
+import (
+	"slices"
+
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/protocol/native"
+)
+
+// Forwarder passes messages on to another node. Package forward has the implementation. All methods may overlap.
+type Forwarder interface {
+	// Tag returns where the messages of a tag go, or nil if the Forwarder does not forward the tag. It does not block, and calls no
+	// method of the Broker.
+	Tag(name string) ForwardedTag
+
+	// Await calls done once all messages up to a position of ForwardedTag.Forward are safe: the other node has confirmed them,
+	// they are on the disk, or they are dropped and counted. done may be called before Await returns.
+	Await(position uint64, done func())
+
+	// Full reports whether publishers should pause, because messages wait for the disk.
+	Full() bool
+
+	// AwaitRoom calls resume once Full is false. resume may be called before AwaitRoom returns. cancel releases resume, for a
+	// publisher that leaves before; it calls nothing.
+	AwaitRoom(resume func()) (cancel func())
+}
+
+// ForwardedTag passes on the messages of one tag.
+type ForwardedTag interface {
+	// Forward takes a run of n frames, which are valid during the call, and does not change them. path is where they come from;
+	// nil means a client of this node. Forward does not block. It may leave a stream unflushed in u. full is Full.
+	Forward(run []byte, n int, path *native.Path, u *peer.Unflushed) (position uint64, full bool)
+}
+
+// SetForwarders replaces the Forwarders. Messages that arrive from now on go to those of the list whose Tag takes them.
+func (b *Broker) SetForwarders(list []Forwarder) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forwarders = slices.Clone(list)
+	for _, t := range b.tags.all {
+		t.route.Store(nil)
+	}
+}
+
+// forwardTarget is where a route passes on the messages of its tag.
+type forwardTarget struct {
+	forwarder Forwarder
+	tag       ForwardedTag
+}
+
+// forwardTargets returns the targets of a tag. The caller holds the lock.
+func (b *Broker) forwardTargets(tag string) (targets []forwardTarget) {
+	for _, f := range b.forwarders {
+		if t := f.Tag(tag); t != nil {
+			targets = append(targets, forwardTarget{f, t})
+		}
+	}
+	return targets
+}
+
+// passedOn is the position of the last message of a stream of a client that a Forwarder has taken since the last PING.
+type passedOn struct {
+	forwarder Forwarder
+	position  uint64
+}
+
+// forward passes a run on to the targets of its route.
+func (r *receiver) forward(p *publisher, targets []forwardTarget, run []byte, n int) {
+	for i := range targets {
+		to := &targets[i]
+		position, full := to.tag.Forward(run, n, r.path.route(), &r.unflushed)
+		if full {
+			p.awaitForwarder(to.forwarder)
+		}
+		at := slices.IndexFunc(r.forwarded, func(f passedOn) bool { return f.forwarder == to.forwarder })
+		if at < 0 {
+			at = len(r.forwarded)
+			r.forwarded = append(r.forwarded, passedOn{forwarder: to.forwarder})
+		}
+		r.forwarded[at].position = position
+	}
+}
+
+// awaitForwarded makes the response to the next PING wait until what was forwarded since the last one is safe.
+func (r *receiver) awaitForwarded() {
+	c := r.confirmations
+	for _, f := range r.forwarded {
+		epoch := c.begin()
+		f.forwarder.Await(f.position, func() { c.end(epoch, func() {}) })
+	}
+	clear(r.forwarded)
+	r.forwarded = r.forwarded[:0]
+}
+
+// awaitForwarder withholds the credit of p until f has room.
+func (p *publisher) awaitForwarder(f Forwarder) {
+	p.mu.Lock()
+	waits := slices.ContainsFunc(p.rooms, func(r *awaitedRoom) bool { return r.of == f })
+	if waits || p.detached {
+		p.mu.Unlock()
+		return
+	}
+	room := &awaitedRoom{of: f}
+	p.rooms = append(p.rooms, room)
+	p.mu.Unlock()
+	p.withhold()
+	cancel := f.AwaitRoom(func() {
+		p.mu.Lock()
+		p.rooms = slices.DeleteFunc(p.rooms, func(other *awaitedRoom) bool { return other == room })
+		p.mu.Unlock()
+		p.resume()
+	})
+	p.mu.Lock()
+	room.cancel = cancel
+	detached := p.detached
+	p.mu.Unlock()
+	if detached {
+		cancel()
+	}
+}
+
+// awaitedRoom is a Forwarder that is full, and for which the credit of a publisher is withheld.
+type awaitedRoom struct {
+	of     Forwarder
+	cancel func() // of AwaitRoom; nil until that has returned
+}
+
+// leaveForwarders releases what Forwarders keep for a publisher that has left.
+func (p *publisher) leaveForwarders() {
+	p.mu.Lock()
+	p.detached = true
+	var cancels []func()
+	for _, r := range p.rooms {
+		if r.cancel != nil {
+			cancels = append(cancels, r.cancel)
+		}
+	}
+	p.mu.Unlock()
+	for _, cancel := range cancels {
+		cancel()
+	}
+}
+
+// awaitForwarders withholds the first credit of p while a Forwarder of its tag is full.
+func (p *publisher) awaitForwarders() {
+	b := p.session.broker
+	b.mu.Lock()
+	targets := b.forwardTargets(p.tag.name)
+	b.mu.Unlock()
+	for _, to := range targets {
+		if to.forwarder.Full() {
+			p.awaitForwarder(to.forwarder)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package broker
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Credential identifies one client: by a token, by a certificate's common name, or by either.
+type Credential struct {
+	Identity   Identity
+	TokenHash  []byte // SHA-256 of the token; nil if the client has no token
+	CommonName string // common name of a certificate that the listener has verified; "" if the client has none
+	Open       bool   // a listener may give the identity to clients without a credential: see LocalConfig.Anonymous
+
+	byToken, byName, unproved *Identity // what clients have that prove themselves so; set by NewIdentities
+}
+
+// proof is what a client proved its identity by. The zero value is the proof of an Identity that did not come from an
+// Identities.
+type proof struct {
+	tokenHash  string // SHA-256 of the client's token; "" if it has proved itself by a certificate
+	commonName string
+	anonymous  bool // the listener has given it the identity
+}
+
+// HashToken returns the TokenHash of a token.
+func HashToken(token []byte) []byte {
+	sum := sha256.Sum256(token)
+	return sum[:]
+}
+
+// Identities is a set of clients. It never changes, so its methods may overlap.
+type Identities struct{ known []Credential }
+
+// NewIdentities returns the set of these clients. It refuses a client without a credential, and two with the same one.
+func NewIdentities(clients []Credential) (*Identities, error) {
+	for i, c := range clients {
+		if len(c.TokenHash) == 0 && c.CommonName == "" && !c.Open {
+			return nil, fmt.Errorf("broker: identity %q has neither token nor certificate", c.Identity.Name)
+		}
+		for _, d := range clients[:i] {
+			if len(c.TokenHash) > 0 && subtle.ConstantTimeCompare(c.TokenHash, d.TokenHash) == 1 {
+				return nil, fmt.Errorf("broker: identities %q and %q have the same token", d.Identity.Name, c.Identity.Name)
+			}
+			if c.CommonName != "" && c.CommonName == d.CommonName {
+				return nil, fmt.Errorf("broker: identities %q and %q have the same common_name", d.Identity.Name, c.Identity.Name)
+			}
+		}
+	}
+	i := &Identities{append([]Credential(nil), clients...)}
+	for k := range i.known {
+		c := &i.known[k]
+		c.byToken = c.proved(proof{tokenHash: string(c.TokenHash)})
+		c.byName = c.proved(proof{commonName: c.CommonName})
+		c.unproved = c.proved(proof{anonymous: true})
+	}
+	return i, nil
+}
+
+// Identify is a Config.Identify for these clients. The time of a token comparison depends only on the number of
+// clients. If a client sends a token, its certificate is ignored.
+func (i *Identities) Identify(token []byte, state *tls.ConnectionState) (*Identity, error) {
+	if len(token) > 0 {
+		c := i.byToken(HashToken(token))
+		if c == nil {
+			return nil, errors.New("broker: unknown token")
+		}
+		return c.byToken, nil
+	}
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return nil, errors.New("broker: neither token nor verified certificate")
+	}
+	name := state.PeerCertificates[0].Subject.CommonName
+	c := i.byCommonName(name)
+	if c == nil {
+		return nil, fmt.Errorf("broker: no identity has the common_name %q of the certificate", name)
+	}
+	return c.byName, nil
+}
+
+// again returns the present identity of a client that another Identities has identified as before. It returns nil if no
+// client of the same name has the credential by which the client proved itself.
+func (i *Identities) again(before *Identity) *Identity {
+	p := before.proof
+	var c *Credential
+	switch {
+	case p.tokenHash != "":
+		c = i.byToken([]byte(p.tokenHash))
+	case p.commonName != "":
+		c = i.byCommonName(p.commonName)
+	case p.anonymous:
+		c = i.open(before.Name)
+	}
+	if c == nil || c.Identity.Name != before.Name {
+		return nil
+	}
+	switch {
+	case p.tokenHash != "":
+		return c.byToken
+	case p.commonName != "":
+		return c.byName
+	}
+	return c.unproved
+}
+
+// proved returns the identity of a client that has proved itself by p.
+func (c *Credential) proved(p proof) *Identity {
+	id := c.Identity
+	id.proof = p
+	return &id
+}
+
+// byToken compares all hashes, so that its time does not tell which one is equal.
+func (i *Identities) byToken(hash []byte) (found *Credential) {
+	for k := range i.known {
+		if subtle.ConstantTimeCompare(hash, i.known[k].TokenHash) == 1 {
+			found = &i.known[k]
+		}
+	}
+	return found
+}
+
+// Anonymous returns the identity of clients without a credential that a listener names, or nil.
+func (i *Identities) Anonymous(name string) *Identity {
+	if c := i.open(name); c != nil {
+		return c.unproved
+	}
+	return nil
+}
+
+func (i *Identities) open(name string) *Credential {
+	for k := range i.known {
+		if c := &i.known[k]; c.Open && c.Identity.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func (i *Identities) byCommonName(name string) *Credential {
+	for k := range i.known {
+		if c := &i.known[k]; c.CommonName != "" && c.CommonName == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// Differences returns the names of the clients that only i has, that only before has, and that both have with other
+// credentials or grants.
+func (i *Identities) Differences(before *Identities) (added, removed, changed []string) {
+	was := map[string]*Credential{}
+	for k := range before.known {
+		was[before.known[k].Identity.Name] = &before.known[k]
+	}
+	for k := range i.known {
+		c := &i.known[k]
+		switch old := was[c.Identity.Name]; {
+		case old == nil:
+			added = append(added, c.Identity.Name)
+		case !c.equal(old):
+			changed = append(changed, c.Identity.Name)
+		}
+		delete(was, c.Identity.Name)
+	}
+	for k := range before.known {
+		if name := before.known[k].Identity.Name; was[name] != nil {
+			removed = append(removed, name)
+		}
+	}
+	return added, removed, changed
+}
+
+func (c *Credential) equal(o *Credential) bool {
+	return bytes.Equal(c.TokenHash, o.TokenHash) && c.CommonName == o.CommonName && c.Open == o.Open &&
+		slices.Equal(c.Identity.Publish, o.Identity.Publish) && slices.Equal(c.Identity.Subscribe, o.Identity.Subscribe) &&
+		slices.Equal(c.Identity.Call, o.Identity.Call) && slices.Equal(c.Identity.Serve, o.Identity.Serve) &&
+		c.Identity.Forward == o.Identity.Forward && c.Identity.TrustValidation == o.Identity.TrustValidation
+}

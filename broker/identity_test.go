@@ -1,0 +1,106 @@
+package broker_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.com/ferry/broker"
+	"example.com/ferry/protocol/native"
+)
+
+func TestIdentities(t *testing.T) {
+	id := func(name string) broker.Identity { return broker.Identity{Name: name} }
+	known, err := broker.NewIdentities([]broker.Credential{
+		{Identity: id("pump"), TokenHash: broker.HashToken([]byte("t0k"))},
+		{Identity: id("press"), CommonName: "press-7"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := func(name string, verified bool) *tls.ConnectionState {
+		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}}
+		s := &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}
+		if verified {
+			s.VerifiedChains = [][]*x509.Certificate{{c}}
+		}
+		return s
+	}
+	for _, c := range []struct {
+		name  string
+		token string
+		state *tls.ConnectionState
+		want  string
+	}{
+		{"token", "t0k", nil, "pump"},
+		{"token before certificate", "t0k", cert("press-7", true), "pump"},
+		{"certificate", "", cert("press-7", true), "press"},
+		{"wrong token", "t0", nil, ""},
+		{"wrong token with a good certificate", "t0", cert("press-7", true), ""},
+		{"certificate not verified", "", cert("press-7", false), ""},
+		{"certificate of no identity", "", cert("pump", true), ""},
+		{"TLS without certificate", "", &tls.ConnectionState{}, ""},
+		{"nothing", "", nil, ""},
+	} {
+		got, err := known.Identify([]byte(c.token), c.state)
+		if (err == nil) != (c.want != "") || (got != nil && got.Name != c.want) {
+			t.Errorf("%s: got %v, %v, want %q", c.name, got, err, c.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "t0") {
+			t.Errorf("%s: the error shows the token: %v", c.name, err)
+		}
+	}
+	for _, twice := range [][]broker.Credential{
+		{{Identity: id("a"), CommonName: "x"}, {Identity: id("b"), CommonName: "x"}},
+		{{Identity: id("a"), TokenHash: []byte("h")}, {Identity: id("b"), TokenHash: []byte("h")}},
+		{{Identity: id("a")}},
+	} {
+		if _, err := broker.NewIdentities(twice); err == nil {
+			t.Errorf("%+v was accepted", twice)
+		}
+	}
+}
+
+// TestSecretsAreNotLogged: no token appears in the log, whether it is right or wrong.
+func TestSecretsAreNotLogged(t *testing.T) {
+	var log lockedBuffer
+	known, err := broker.NewIdentities([]broker.Credential{{Identity: broker.Identity{Name: "pump"}, TokenHash: broker.HashToken([]byte("right-secret"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := serve(t, broker.Config{Identify: known.Identify, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	for _, token := range []string{"right-secret", "wrong-secret"} {
+		p := connect(t, addr)
+		p.write(native.AppendHello(nil, native.HelloFrame{MinVersion: 1, MaxVersion: 1, Token: []byte(token), Name: "pump"}))
+		if f := p.read(); f == nil {
+			t.Fatalf("%s: closed without GOAWAY", token)
+		} else if token == "wrong-secret" && (f.Kind() != native.Goaway || bytes.Contains(f, []byte("secret"))) {
+			t.Errorf("a wrong token: %q", f)
+		}
+	}
+	if s := log.String(); s == "" || strings.Contains(s, "secret") {
+		t.Errorf("the log: %q", s)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

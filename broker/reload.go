@@ -1,0 +1,171 @@
+package broker
+
+import (
+	"fmt"
+
+	"example.com/ferry/protocol/native"
+)
+
+// SetIdentities replaces Config.Identify by next.Identify and applies next to the clients that are connected. The Broker
+// closes the connection of a client that next does not know by the same name and credential. Grants that a client has lost
+// end: its subscriptions get a RESULT that refuses them, and its messages on a tag are dropped, with a NOTICE. A tag that
+// the client may publish on again needs no new TAG.
+func (b *Broker) SetIdentities(next *Identities) {
+	var gone, stay []*session
+	b.mu.Lock()
+	cfg := *b.cfg.Load()
+	cfg.Identify = next.Identify
+	b.cfg.Store(&cfg)
+	b.identities = next
+	for _, s := range b.sessions {
+		if b.refresh(s) {
+			stay = append(stay, s)
+		} else {
+			gone = append(gone, s)
+		}
+	}
+	b.mu.Unlock()
+	for _, s := range gone {
+		s.client.close(&native.Error{Code: native.CodeUnauthenticated, Reason: "the node no longer accepts this client's identity"})
+	}
+	for _, s := range stay {
+		s.applyGrants()
+	}
+}
+
+// refresh gives s the present identity of its client. It returns false if the client has none any more. The caller holds
+// the lock.
+func (b *Broker) refresh(s *session) bool {
+	if b.identities == nil {
+		return true
+	}
+	identity := b.identities.again(s.identity.Load())
+	if identity == nil {
+		return false
+	}
+	s.identity.Store(identity)
+	return true
+}
+
+// applyGrants ends what the session's identity no longer allows, and permits again what it allows again.
+func (s *session) applyGrants() {
+	identity := s.identity.Load()
+	var ended []*subscription
+	var endedStored []*storedSub
+	s.broker.mu.Lock() // guards routed: addSubscription refuses a subscription that is not yet part of the routes
+	s.mu.Lock()
+	for id, sub := range s.subs {
+		if sub.routed && !covers(identity.Subscribe, sub.filter) {
+			delete(s.subs, id)
+			ended = append(ended, sub)
+		}
+	}
+	for _, sub := range s.stored {
+		if !covers(identity.Subscribe, sub.filter) {
+			endedStored = append(endedStored, sub)
+		}
+	}
+	for _, p := range s.published {
+		p.revoked.Store(!covers(identity.Publish, p.tag.name))
+	}
+	s.mu.Unlock()
+	s.broker.mu.Unlock()
+	s.broker.removeSubscriptions(ended)
+	if s.connectedState != nil {
+		s.broker.calls.revoke(&s.calls, identity)
+	}
+	for _, sub := range ended {
+		s.client.ended(sub.local, native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
+	}
+	for _, sub := range endedStored {
+		sub.revoke(forbidden(identity, "subscribe to", sub.filter))
+	}
+}
+
+// PrepareStreams checks the list of streams that next replaces. The function that it returns puts next in place. Messages
+// published from then on are stored as next says; a subscription to a stream that next leaves out ends, with a RESULT that says so. A
+// stream that stays, by its name, cannot change AtLeastOnce and Key. The caller opens the engine's streams before, and deletes none
+// of those left out before the function has returned.
+func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	table, configure, err := newStreamTable(next, b.cfg.Load().StoreQueue, b.streams.Load())
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		b.mu.Lock()
+		before := b.streams.Load()
+		configure()
+		b.tags.streams = table
+		b.streams.Store(table)
+		for _, t := range b.tags.all {
+			t.stored.Store(table.of(t.name))
+		}
+		b.mu.Unlock()
+		if before == nil {
+			return
+		}
+		for _, st := range before.list {
+			if table.named(st.name()) == nil {
+				st.retire()
+			}
+		}
+	}, nil
+}
+
+// retire ends the subscriptions to a stream that is no longer configured.
+func (st *storedStream) retire() {
+	st.mu.Lock()
+	st.gone = true
+	var subs []*storedSub
+	for r := range st.replays {
+		subs = append(subs, r.sub)
+	}
+	for _, d := range st.durables {
+		d.mu.Lock()
+		for _, m := range d.members {
+			subs = append(subs, m.sub)
+		}
+		d.mu.Unlock()
+	}
+	st.mu.Unlock()
+	for _, sub := range subs {
+		sub.revoke(streamGone(st))
+	}
+}
+
+// PrepareLimits checks the limits and timeouts of next; zero values mean the defaults. The function that it returns puts
+// them in place of those of the Config. MaxConnections and MaxTags apply at once: what is above them stays, and nothing is
+// added. The others apply to connections that are accepted later. MaxFrame and CallStreamWindow cannot change, because a client
+// could receive messages that it was told not to expect.
+func (b *Broker) PrepareLimits(next Config) (set func(), err error) {
+	cfg := b.cfg.Load()
+	next.Identify, next.Formats, next.Log, next.Holder, next.Stored = cfg.Identify, cfg.Formats, cfg.Log, cfg.Holder, nil
+	next.Node = cfg.Node
+	if err := next.fill(); err != nil {
+		return nil, err
+	}
+	if next.MaxFrame != cfg.MaxFrame {
+		return nil, fmt.Errorf("broker: Config.MaxFrame cannot change from %d to %d while the broker runs", cfg.MaxFrame, next.MaxFrame)
+	}
+	if next.CallStreamWindow != cfg.CallStreamWindow {
+		return nil, fmt.Errorf("broker: Config.CallStreamWindow cannot change from %d to %d while the broker runs", cfg.CallStreamWindow, next.CallStreamWindow)
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		next.Identify = b.cfg.Load().Identify
+		b.setLimits(&next)
+	}, nil
+}
+
+// setLimits stores cfg, which is complete. The caller holds the lock, except New.
+func (b *Broker) setLimits(cfg *Config) {
+	b.tags.limit = cfg.MaxTags
+	if old := b.cfg.Load(); old == nil || old.MaxConnections != cfg.MaxConnections {
+		slots := make(acceptSlots, 2*cfg.MaxConnections)
+		b.acceptSlots.Store(&slots)
+	}
+	b.cfg.Store(cfg)
+}

@@ -1,0 +1,74 @@
+package broker
+
+import "example.com/ferry/internal/topic"
+
+// route lists the targets for the messages of one tag. Apart from the turns of its groups, a route never changes. A SUB
+// or UNSUB that changes it discards the route, and the next publisher builds a new one.
+type route struct {
+	predicates []*predicate // all predicates of the targets, each once
+	ungrouped  []target     // targets without a group: each receives every message
+	groups     []*group     // one member of each group receives a message
+	indexes    []*ruleIndex // further targets, of filters with many subscriptions
+	forwards   []forwardTarget
+}
+
+// target is a delivery queue and the predicate for its messages.
+type target struct {
+	queue     *deliveryQueue
+	predicate int // index in the route's predicates; -1 matches every message
+}
+
+func (r *route) empty() bool { return len(r.ungrouped)+len(r.groups)+len(r.indexes) == 0 }
+
+// routeOf returns the route of t. If subscriptions have changed, it builds a new route.
+func (b *Broker) routeOf(t *tag) *route {
+	if r := t.route.Load(); r != nil {
+		return r
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r := t.route.Load(); r != nil {
+		return r
+	}
+	r := &route{forwards: b.forwardTargets(t.name)}
+	groups, indexes := map[string]*group{}, map[*predicate]int{nil: -1}
+	for _, in := range b.interests {
+		if !topic.Match(in.filter, t.name) {
+			continue
+		}
+		if in.rules != nil {
+			r.indexes = append(r.indexes, in.rules)
+			continue
+		}
+		for _, sub := range in.subs {
+			r.add(sub, t, groups, indexes)
+		}
+	}
+	t.route.Store(r)
+	return r
+}
+
+// add adds a subscription as a target for the messages of t. groups and indexes are of the groups and predicates that r has.
+func (r *route) add(sub *subscription, t *tag, groups map[string]*group, indexes map[*predicate]int) {
+	sub.session.mu.Lock()
+	q := sub.queueOf(t)
+	sub.session.mu.Unlock()
+	i, known := indexes[sub.predicate]
+	if !known {
+		i = len(r.predicates)
+		r.predicates = append(r.predicates, sub.predicate)
+		indexes[sub.predicate] = i
+	}
+	if sub.group == "" {
+		r.ungrouped = append(r.ungrouped, target{q, i})
+		return
+	}
+	g := groups[sub.group]
+	if g == nil {
+		g = &group{turn: sub.turn}
+		groups[sub.group] = g
+		r.groups = append(r.groups, g)
+	}
+	g.members = append(g.members, target{q, i})
+	g.subs = append(g.subs, sub)
+}

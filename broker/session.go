@@ -1,0 +1,377 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"example.com/ferry"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/protocol/native"
+)
+
+// session is one identified client.
+type session struct {
+	broker   *Broker
+	listener *Listener
+	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
+	id       ferry.SourceID
+	ended    bool // endSession was called; guarded by the broker's lock
+	name     string
+	addr     string                   // of the client, for people
+	since    int64                    // as clock.Now
+	identity atomic.Pointer[Identity] // changed with the broker's lock held
+	client   client
+	peer     *peer.Conn        // nil for a client in the process
+	control  *subscriberStream // the only stream of a client in the process
+	log      *slog.Logger
+	*connectedState
+
+	mu        sync.Mutex
+	published map[uint32]*publisher    // indexed by tag number
+	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
+	stored    map[uint32]*storedSub    // indexed by id: those that read streams
+}
+
+// connectedState is what a session has for its connection; nil for a client in the process, of which there may be very many.
+type connectedState struct {
+	calls   callEnd
+	notices notices
+
+	// Guarded by the session's lock.
+	data []*subscriberStream // indexed by data stream; nil until used
+	node string              // id of the client, if it is a node that forwards messages
+}
+
+func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Identity) *session {
+	name := hello.Name
+	if name == "" {
+		name = identity.Name
+	}
+	s := &session{
+		broker: l.broker, listener: l, cfg: cfg, name: name, control: &subscriberStream{}, log: cfg.Log, connectedState: &connectedState{},
+		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
+	}
+	s.identity.Store(identity)
+	s.calls.init(s, hello.Limits)
+	return s
+}
+
+// welcome ends the handshake on conn. The session already has its id. The caller holds the broker's lock.
+func (s *session) welcome(conn *peer.Conn, addr string) {
+	s.peer, s.client = conn, nativeClient{s}
+	s.control.attach(conn.Control())
+	cfg := s.cfg
+	w := native.WelcomeFrame{
+		Streams: uint8(cfg.Streams), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame), Window: uint32(cfg.Window),
+		Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
+	}
+	if conn.Version() >= native.CallVersion {
+		w.Limits = cfg.callLimits()
+	}
+	if conn.Version() >= native.ForwardVersion {
+		w.Node = cfg.Node
+	}
+	conn.Welcome(w)
+	s.data = make([]*subscriberStream, conn.Streams())
+	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
+}
+
+// publisher returns the session's publish grant for a tag, or nil.
+func (s *session) publisher(tag uint32) *publisher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.published[tag]
+}
+
+// streamFor returns the stream that carries a tag to the client. It opens the stream if necessary. The caller holds
+// s.mu.
+func (s *session) streamFor(tag uint32) *subscriberStream {
+	if s.connectedState == nil || len(s.data) == 0 {
+		return s.control
+	}
+	i := int(tag % uint32(len(s.data)))
+	if s.data[i] == nil {
+		s.data[i] = &subscriberStream{}
+		s.peer.Writer(i, s.data[i].attach)
+	}
+	return s.data[i]
+}
+
+// frameHandlers handles the client's frames that package peer does not handle itself.
+var frameHandlers = peer.Table[*receiver]{
+	native.Tag: {Handle: func(r *receiver, f native.Frame) error {
+		v, err := native.ParseTag(f)
+		if err != nil {
+			return err
+		}
+		result := native.ResultFrame{Kind: native.Tag, Ref: v.Ref}
+		p, err := r.session.publisherOf(v.Name)
+		if err == nil {
+			result.Value, result.Stored = p.tag.id, p.ordersCredit()
+			err = p.grant(result)
+		}
+		if err != nil {
+			r.session.respond(result, err)
+		}
+		return nil
+	}},
+	native.Sub: {Handle: func(r *receiver, f native.Frame) error {
+		v, err := native.ParseSub(f)
+		switch {
+		case err != nil:
+		case v.Stored() && r.session.peer.Version() >= native.StoredVersion:
+			r.session.subscribeStored(v)
+		default:
+			r.session.respond(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v, nil))
+		}
+		return err
+	}},
+	native.Unsub: {Handle: func(r *receiver, f native.Frame) error {
+		id, err := native.ParseNumber(f)
+		if err == nil {
+			r.session.unsubscribe(id, f.Flags()&native.FlagNotTried == 0)
+		}
+		return err
+	}},
+	native.Credit: {Handle: func(r *receiver, f native.Frame) error {
+		v, err := native.ParseCredit(f)
+		if err == nil {
+			r.session.addCredit(v)
+		}
+		return err
+	}},
+	native.Method:     callFrame(true, (*receiver).method),
+	native.Call:       callFrame(true, (*receiver).call),
+	native.Data:       callFrame(true, (*receiver).callData),
+	native.Reply:      callFrame(true, (*receiver).reply),
+	native.Cancel:     callFrame(true, (*receiver).cancelCall),
+	native.CallCredit: callFrame(true, (*receiver).callCredit),
+	native.Offer:      callFrame(false, (*receiver).offer),
+	native.Ack:        callFrame(false, (*receiver).ack),
+	native.Nak:        callFrame(false, (*receiver).nak),
+	native.Forward:    forwardFrame((*receiver).announcePath),
+	native.Untag:      forwardFrame((*receiver).giveBackTag),
+}
+
+// respond sends the result of a TAG, SUB or OFFER. If err is not nil, it is the reason of a refusal.
+func (s *session) respond(r native.ResultFrame, err error) {
+	var e *native.Error
+	if errors.As(err, &e) {
+		r.Code, r.Reason = e.Code, e.Reason
+		s.log.Info("request refused", "kind", r.Kind.String(), "code", e.Code.String(), "reason", e.Reason)
+	}
+	s.peer.Respond(func(b []byte) []byte { return native.AppendResult(b, r) })
+}
+
+// forbidden is the refusal of an operation that the identity has no grant for.
+func forbidden(id *Identity, operation, tags string) error {
+	return &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not %s %q", id.Name, operation, tags)}
+}
+
+// publisherOf returns the session's publisher for a tag, if the identity allows that. A new publisher has no credit.
+func (s *session) publisherOf(name string) (*publisher, error) {
+	if err := topic.CheckTag(name); err != nil {
+		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+	}
+	b := s.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	identity := s.identity.Load() // with the lock held, so that a change of the grants also sees the new publisher
+	if !covers(identity.Publish, name) {
+		return nil, forbidden(identity, "publish on", name)
+	}
+	if s.ended {
+		return nil, errClosed // nothing would give the tag back
+	}
+	t, err := b.tags.acquire(name, identity.Name)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.published[t.id]
+	if p == nil {
+		p = &publisher{session: s, tag: t}
+		if s.published == nil {
+			s.published = map[uint32]*publisher{}
+		}
+		s.published[t.id] = p
+	} else {
+		t.users-- // the session counts as one user of the tag, even if it sends several TAGs
+	}
+	return p, nil
+}
+
+// subscribe adds a subscription, if the identity allows its filter. local is its handle, if the client is in the process.
+func (s *session) subscribe(v native.SubFrame, local *LocalSub) error {
+	refuse := func(code native.Code, format string, args ...any) error {
+		return &native.Error{Code: code, Reason: fmt.Sprintf(format, args...)}
+	}
+	if err := topic.CheckFilter(v.Filter); err != nil {
+		return refuse(native.CodeBadRequest, "%v", err)
+	}
+	if v.Window == 0 {
+		return refuse(native.CodeBadRequest, "a window of 0 bytes: nothing could ever be delivered")
+	}
+	sub := &subscription{
+		session: s, local: local, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, addressed: v.Addressed,
+		window: int(min(v.Window, maxCredit)), queueBound: s.cfg.Queue, queues: map[uint32]*deliveryQueue{},
+	}
+	if v.Queue > 0 {
+		sub.queueBound = int(min(uint32(sub.queueBound), v.Queue))
+	}
+	s.mu.Lock()
+	n, taken := len(s.subs)+len(s.stored), s.subs[v.ID] != nil || s.stored[v.ID] != nil
+	if n < s.cfg.MaxSubs && !taken {
+		s.subs[v.ID] = sub
+	}
+	s.mu.Unlock()
+	switch {
+	case taken:
+		return refuse(native.CodeBadRequest, "subscription %d exists already", v.ID)
+	case n >= s.cfg.MaxSubs:
+		return refuse(native.CodeLimit, "more than %d subscriptions on one connection", s.cfg.MaxSubs)
+	}
+	if err := s.broker.addSubscription(sub, v.Where); err != nil {
+		s.mu.Lock()
+		delete(s.subs, v.ID)
+		s.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+func (s *session) unsubscribe(id uint32, tried bool) {
+	s.mu.Lock()
+	sub, stored := s.subs[id], s.stored[id]
+	delete(s.subs, id)
+	delete(s.stored, id)
+	s.mu.Unlock()
+	if sub != nil {
+		s.broker.removeSubscriptions([]*subscription{sub})
+	}
+	if stored != nil {
+		stored.end(tried)
+	}
+}
+
+// addCredit adds a client's credit to a delivery queue. Credit for a subscription or tag that has ended is ignored.
+func (s *session) addCredit(v native.CreditFrame) {
+	s.mu.Lock()
+	var q *deliveryQueue
+	if sub := s.subs[v.Sub]; sub != nil {
+		q = sub.queues[v.Tag]
+	}
+	stored := s.stored[v.Sub]
+	s.mu.Unlock()
+	if stored != nil && v.Tag == native.ByName {
+		stored.addCredit(int(min(v.Bytes, maxCredit)))
+		return
+	}
+	if q == nil {
+		return
+	}
+	q.stream.Lock()
+	q.credit = min(q.credit+int(min(v.Bytes, maxCredit)), maxCredit)
+	q.schedule()
+	q.stream.unlock()
+}
+
+// check closes the connection if it makes no progress.
+func (s *session) check(now time.Time) {
+	if s.peer != nil {
+		s.peer.Check(now, peer.Limits{Silence: 3 * s.cfg.Heartbeat, HalfFrame: s.cfg.HandshakeTimeout, Write: s.cfg.WriteTimeout})
+	}
+}
+
+// serves reports whether the session has a subscription or offers a service, so that other clients need it.
+func (s *session) serves() bool {
+	if s.connectedState != nil && s.broker.calls.serves(&s.calls) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subs)+len(s.stored) > 0
+}
+
+// publishes reports whether the client has asked to publish on any tag.
+func (s *session) publishes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.published) > 0
+}
+
+// busy reports whether messages for the client are unwritten, calls of it are in progress, or the client is draining and may still
+// publish, call or ack messages.
+func (s *session) busy() bool {
+	calls := s.connectedState != nil && s.broker.calls.busy(&s.calls)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	draining := s.client.draining()
+	busy := calls || draining && len(s.published) > 0
+	for _, sub := range s.subs {
+		for _, q := range sub.queues {
+			q.stream.Lock()
+			busy = busy || q.frames.Bytes() > 0
+			q.stream.Unlock()
+		}
+	}
+	for _, sub := range s.stored {
+		busy = busy || draining && sub.member != nil && sub.member.held() > 0 // it gets no further ones
+	}
+	return busy || !s.client.written()
+}
+
+// mayPublish reports whether the client subscribes and has not published yet: it may be a function that handles its first messages.
+func (s *session) mayPublish() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.subs)+len(s.stored) > 0 && len(s.published) == 0
+}
+
+// onClosing removes the session from the routes. It is called when the connection begins to close.
+func (s *session) onClosing(why error) {
+	s.broker.removeSession(s)
+	s.broker.calls.remove(&s.calls)
+	var e *native.Error
+	switch {
+	case peer.IsClean(why), s.broker.leftInTime(why):
+		s.log.Debug("connection closed")
+	case errors.As(why, &e):
+		s.broker.countRefusal(e.Code)
+		s.log.Warn("connection ended", "code", e.Code.String(), "reason", e.Reason)
+	default:
+		s.log.Info("connection lost", "err", why)
+	}
+}
+
+// leftInTime reports whether a client has left because the broker stops. The broker may write to it at the same time.
+func (b *Broker) leftInTime(why error) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.draining && errors.Is(why, syscall.EPIPE)
+}
+
+// onClosed releases the session's resources. It is called after the session's goroutines have ended.
+func (s *session) onClosed() {
+	for _, w := range s.peer.Writers() {
+		w.Lock()
+		w.Discard()
+		w.Unlock()
+	}
+	s.control.dropLegs()
+	s.mu.Lock()
+	for _, stream := range s.data {
+		if stream != nil {
+			stream.dropLegs()
+		}
+	}
+	s.mu.Unlock()
+	s.broker.endSession(s)
+}

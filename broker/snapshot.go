@@ -1,0 +1,153 @@
+package broker
+
+import (
+	"sort"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/protocol/native"
+)
+
+// Traffic counts messages, and the bytes of their frames.
+type Traffic struct{ Messages, Bytes uint64 }
+
+func (t *Traffic) add(more Traffic) {
+	t.Messages += more.Messages
+	t.Bytes += more.Bytes
+}
+
+type counters struct{ messages, bytes atomic.Uint64 }
+
+func (c *counters) add(messages, bytes int) {
+	c.messages.Add(uint64(messages))
+	c.bytes.Add(uint64(bytes))
+}
+
+func (c *counters) load() Traffic { return Traffic{c.messages.Load(), c.bytes.Load()} }
+
+// The reasons for dropping a message. dropNames lists their names, which are keys of Snapshot.Dropped.
+const (
+	dropQueueFull      = iota // a delivery queue was full, and its policy drops messages
+	dropInvalid               // the payload is invalid for its type
+	dropSubscriberGone        // the subscriber left while messages for it were queued
+	dropNoAddressee           // the addressed source is not connected, or does not subscribe to the message
+	dropUnobserved            // no subscription matches the tag, and no stream stores it
+	dropForbidden             // the publisher's grant for the tag was taken away while it was connected
+	dropLoop                  // another node forwarded a message that this node had forwarded before
+	dropHops                  // another node forwarded a message that has passed the most nodes
+	dropReasons
+)
+
+var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved", "forbidden", "loop", "hops"}
+
+// Snapshot is a copy of a Broker's counters and queues at one moment.
+type Snapshot struct {
+	Connections   int                 // connections whose client is identified
+	Handshakes    int                 // connections whose client is not identified yet
+	Tags          []TagStats          // tags in use, sorted by name
+	Freed         TagStats            // sum of all tags that are no longer in use; Name is empty
+	Subscriptions []SubscriptionStats // sorted by client, then by id
+	Dropped       map[string]uint64   // dropped messages by reason
+	Mismatched    uint64              // false results of predicates because a field has another kind or the payload's type is unknown
+	Validated     uint64              // messages whose payload was validated
+	Refused       map[string]uint64   // refused connections by reason
+	Latency       Latency
+	Streams       []StreamStats // sorted by name
+}
+
+// TagStats is the traffic of one tag: In counts what publishers sent, Out what all subscriptions received.
+type TagStats struct {
+	Name    string
+	In, Out Traffic
+}
+
+// SubscriptionStats is the state of one subscription, summed over its tags.
+type SubscriptionStats struct {
+	Client         string
+	Identity       string
+	ID             uint32
+	Filter         string
+	Group          string
+	Where          string
+	Policy         native.Policy
+	Out            Traffic
+	QueuedBytes    int
+	QueuedMessages int
+	Credit         int // bytes, of the tag with the least credit
+	Withheld       int // number of publishers whose credit is withheld
+	Dropped        uint64
+}
+
+// Snapshot returns the current counters and queues. It holds the broker's lock only while it copies lists, and the lock
+// of each stream only briefly.
+func (b *Broker) Snapshot() Snapshot {
+	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load(), Validated: b.validated.Load()}
+	b.mu.Lock()
+	s.Connections, s.Handshakes, s.Freed = len(b.sessions), b.handshakes.Len(), b.tags.freed
+	for code, n := range b.refused {
+		s.Refused[code.String()] = n
+	}
+	subs := append([]*subscription(nil), b.subs...)
+	tags := append([]*tag(nil), b.tags.all...)
+	s.Tags = make([]TagStats, len(tags))
+	for i, t := range tags {
+		s.Tags[i].Out = t.past
+	}
+	b.mu.Unlock()
+	for i, name := range dropNames {
+		s.Dropped[name] = b.dropped[i].Load()
+	}
+	for i := range b.latency {
+		s.Latency.Counts[i] = b.latency[i].Load()
+	}
+	s.Latency.Sum = time.Duration(b.latencySum.Load())
+	s.Streams = b.streamStats()
+	out := map[*tag]Traffic{}
+	for _, sub := range subs {
+		s.Subscriptions = append(s.Subscriptions, sub.stats(out))
+	}
+	b.mu.Lock()
+	for i, t := range tags {
+		s.Tags[i].Name, s.Tags[i].In = t.name, t.in.load()
+		if t.freed { // freed after the list was copied: past is complete, while out may lack closed queues
+			s.Tags[i].Out = t.past
+			continue
+		}
+		s.Tags[i].Out.add(out[t])
+	}
+	b.mu.Unlock()
+	sort.Slice(s.Tags, func(i, j int) bool { return s.Tags[i].Name < s.Tags[j].Name })
+	sort.Slice(s.Subscriptions, func(i, j int) bool {
+		x, y := &s.Subscriptions[i], &s.Subscriptions[j]
+		return x.Client < y.Client || (x.Client == y.Client && x.ID < y.ID)
+	})
+	return s
+}
+
+// stats returns the state of the subscription. It adds the traffic of the open queues to out, by tag.
+func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
+	v := SubscriptionStats{
+		Client: s.session.name, Identity: s.session.identity.Load().Name, ID: s.id, Filter: s.filter, Group: s.group,
+		Policy: s.policy, Credit: s.window,
+	}
+	if s.predicate != nil {
+		v.Where = s.predicate.String()
+	}
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	v.Out, v.Dropped = s.past, s.pastDropped
+	for _, q := range s.queues {
+		q.stream.Lock()
+		v.Out.add(q.sent)
+		sum := out[q.tag]
+		sum.add(q.sent)
+		out[q.tag] = sum
+		v.QueuedBytes += q.frames.Bytes()
+		v.QueuedMessages += q.frames.Count()
+		v.Credit = min(v.Credit, q.credit)
+		v.Withheld += len(q.withheld)
+		v.Dropped += q.dropped
+		q.stream.Unlock()
+	}
+	return v
+}

@@ -1,0 +1,148 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"example.com/ferry/engine"
+	"example.com/ferry/field"
+	"example.com/ferry/format"
+	"example.com/ferry/internal/clock"
+	"example.com/ferry/protocol/native"
+)
+
+// records are the frames of a run as records of a stream. A receiver reuses their memory.
+type records struct {
+	list      []engine.Record
+	extension []byte // that of all records
+}
+
+func (rs *records) reset() {
+	clear(rs.list)
+	rs.list, rs.extension = rs.list[:0], rs.extension[:0]
+}
+
+// add adds the record of f, whose extension has no entries of nodes any more. The error says why the message cannot be stored.
+func (rs *records) add(cfg *Stored, formats *format.ByType, tag string, f native.Frame) error {
+	record := engine.Record{
+		Tag: tag, Type: f.Type(), Validated: f.Flags()&native.FlagValid != 0, Time: f.Time(), Payload: f.Payload(),
+	}
+	start := len(rs.extension)
+	for t, value := range native.TLVs(f.Extension()) {
+		switch t {
+		case native.TLVID:
+			record.ID = string(value)
+		case native.TLVKey:
+			if len(value) > native.MaxKey {
+				return fmt.Errorf("a key of %d bytes: at most %d are accepted", len(value), native.MaxKey)
+			}
+			fallthrough
+		default:
+			rs.extension = native.AppendTLV(rs.extension, t, value)
+		}
+	}
+	record.Extension = rs.extension[start:len(rs.extension):len(rs.extension)]
+	if record.ID == "" && cfg.ID.Len() > 0 {
+		record.ID = string(valueAt(formats[record.Type], record.Payload, cfg.ID))
+	}
+	if len(record.ID) > native.MaxID {
+		return fmt.Errorf("an idempotency key of %d bytes: at most %d are accepted", len(record.ID), native.MaxID)
+	}
+	rs.list = append(rs.list, record)
+	return nil
+}
+
+// valueAt returns the encoded content of the value at p, as a view. It returns nil if there is none, or no format to find it with.
+func valueAt(f format.Format, payload []byte, p field.Path) []byte {
+	if f == nil {
+		return nil
+	}
+	s, err := f.Lookup(payload, p)
+	if err != nil {
+		return nil
+	}
+	return payload[s.Off:s.End]
+}
+
+// store appends the run in r.records, whose frames have that many bytes, to the stream. It returns false if the stream drops the run.
+// done, if not nil, is called when an at-least-once stream has stored the run.
+func (r *receiver) store(st *storedStream, p *publisher, bytes int, done func(error)) bool {
+	n := len(r.records.list)
+	if st.config().AtLeastOnce {
+		p.append(st, r.records.list, bytes, r.confirmations, done)
+		return true
+	}
+	if st.pending.Load() >= int64(st.bound) {
+		st.dropped.Add(uint64(n))
+		return false
+	}
+	st.begin(p.tag, n, bytes)
+	tag := p.tag
+	st.config().Stream.Append(r.records.list, func(err error) { _, _ = st.end(tag, n, bytes, err) })
+	return true
+}
+
+// begin counts an append of n messages.
+func (st *storedStream) begin(t *tag, n, bytes int) {
+	if st.pending.Add(int64(bytes)) == int64(bytes) {
+		st.progress.Store(clock.Now())
+	}
+	st.waiting.Add(int64(n))
+	t.appending.Add(1)
+}
+
+// end counts the end of an append of n messages. ok is false if the engine was closed before it stored them.
+func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.AppendError, ok bool) {
+	switch {
+	case err == nil:
+		st.stored.add(n, bytes)
+	case errors.As(err, &refused):
+		st.refused.Add(uint64(refused.Count))
+		if n > refused.Count {
+			st.stored.add(n-refused.Count, bytes)
+		}
+	}
+	st.progress.Store(clock.Now())
+	if st.reason.Load() != nil {
+		st.reason.Store(nil)
+	}
+	st.waiting.Add(-int64(n))
+	t.appending.Add(-1)
+	if st.pending.Add(-int64(bytes)) <= int64(st.bound/2) {
+		st.release()
+	}
+	return refused, err == nil || refused != nil
+}
+
+// restrain withholds p's credit if more than the bound waits to be stored, or has and not yet at most half of it.
+func (st *storedStream) restrain(p *publisher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	pending := st.pending.Load()
+	st.blocked = pending > int64(st.bound) || st.blocked && pending > int64(st.bound/2)
+	if st.blocked && !slices.Contains(st.withheld, p) {
+		p.withhold()
+		st.withheld = append(st.withheld, p)
+	}
+}
+
+// release returns the withheld credit if at most half of the bound waits to be stored.
+func (st *storedStream) release() {
+	st.mu.Lock()
+	var publishers []*publisher
+	if st.blocked && st.pending.Load() <= int64(st.bound/2) {
+		publishers, st.withheld, st.blocked = st.withheld, nil, false
+	}
+	st.mu.Unlock()
+	for _, p := range publishers {
+		p.resume()
+	}
+}
+
+// forget removes a publisher whose session has ended.
+func (st *storedStream) forget(p *publisher) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.withheld = slices.DeleteFunc(st.withheld, func(other *publisher) bool { return other == p })
+}

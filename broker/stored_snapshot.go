@@ -1,0 +1,169 @@
+package broker
+
+import (
+	"sort"
+
+	"example.com/ferry/internal/clock"
+)
+
+// StreamStats is what the Broker knows of a stream. What it stores, and where its durables are, the engine knows.
+type StreamStats struct {
+	Name        string
+	Tags        []string
+	AtLeastOnce bool
+	Stored      Traffic // messages that were stored
+	Pending     Traffic // messages that wait to be stored
+	Refused     uint64  // messages that the engine can never store
+	Dropped     uint64  // messages that an at-most-once stream had no room for
+	Waiting     string  // why nothing is stored; "" if messages are stored, or none waits
+	Withheld    int     // publishers whose credit is withheld
+	Durables    []DurableStats
+	Replays     []ReplayStats
+}
+
+// DurableStats is the state of a durable on this node, since the Broker began.
+type DurableStats struct {
+	Name, Filter, Where string
+
+	State       string // reading, waiting (for the engine, or for another node that holds it) or closed (no member is here)
+	Floor       uint64 // all records up to this sequence number are done; 0 before the first was read
+	Read        uint64 // sequence number of the last record that was read
+	Held        int    // records that were read and are not done
+	HeldBytes   int    // memory of these
+	InFlight    int    // records that members hold
+	Delayed     int    // keys that wait for the time of their next delivery
+	Delivered   Traffic
+	Redelivered uint64 // deliveries of messages that were delivered before
+	Skipped     uint64 // records for which the predicate was false
+	DeadLetters uint64
+	Dropped     uint64 // messages that failed for the last time and have no dead letter
+	Damaged     uint64 // records that the engine could not read
+	Members     []MemberStats
+}
+
+// MemberStats is the state of one subscription of a durable.
+type MemberStats struct {
+	Client, Identity string
+
+	ID            uint32
+	Out           Traffic
+	InFlight      int // messages that it holds
+	InFlightBytes int
+	Credit        int // bytes
+	Acked         uint64
+	Naked         uint64
+	Expired       uint64 // messages that it has not acked in time
+}
+
+// ReplayStats is the state of one subscription that reads a stream without a durable.
+type ReplayStats struct {
+	Client, Identity string
+
+	ID            uint32
+	Filter, Where string
+	Out           Traffic
+	Skipped       uint64 // records for which the predicate was false
+	Damaged       uint64
+	Credit        int    // bytes
+	Sequence      uint64 // of the last record that was read
+}
+
+// streamStats returns the state of all streams, sorted by name.
+func (b *Broker) streamStats() []StreamStats {
+	list := b.streams.Load().list
+	all := make([]StreamStats, 0, len(list))
+	for _, st := range list {
+		all = append(all, st.stats())
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+func (st *storedStream) stats() StreamStats {
+	cfg := st.config()
+	v := StreamStats{
+		Name: cfg.Config.Name, Tags: cfg.Config.Tags, AtLeastOnce: cfg.AtLeastOnce, Stored: st.stored.load(),
+		Pending: Traffic{uint64(max(st.waiting.Load(), 0)), uint64(max(st.pending.Load(), 0))},
+		Refused: st.refused.Load(), Dropped: st.dropped.Load(),
+	}
+	if reason := st.reason.Load(); reason != nil {
+		v.Waiting = *reason
+	}
+	st.mu.Lock()
+	v.Withheld = len(st.withheld)
+	durables := make([]*durable, 0, len(st.durables))
+	for _, d := range st.durables {
+		durables = append(durables, d)
+	}
+	replays := make([]*replay, 0, len(st.replays))
+	for r := range st.replays {
+		replays = append(replays, r)
+	}
+	st.mu.Unlock()
+	for _, d := range durables {
+		v.Durables = append(v.Durables, d.stats())
+	}
+	for _, r := range replays {
+		v.Replays = append(v.Replays, r.stats())
+	}
+	sort.Slice(v.Durables, func(i, j int) bool { return v.Durables[i].Name < v.Durables[j].Name })
+	sort.Slice(v.Replays, func(i, j int) bool {
+		x, y := &v.Replays[i], &v.Replays[j]
+		return x.Client < y.Client || x.Client == y.Client && x.ID < y.ID
+	})
+	return v
+}
+
+func (d *durable) stats() DurableStats {
+	d.mu.Lock()
+	defer d.unlock(clock.Now())
+	v := DurableStats{
+		Name: d.name, Filter: d.filter, State: "closed", Read: d.read.Load(), Delivered: d.delivered.load(), Redelivered: d.redelivered,
+		Skipped: d.skipped.Load(), DeadLetters: d.deadLetters.Load(), Dropped: d.dropped.Load(), Damaged: d.damaged.Load(),
+	}
+	if d.predicate != nil {
+		v.Where = d.predicate.String()
+	}
+	if d.running {
+		v.State = "waiting"
+	}
+	if w := d.window; w != nil {
+		v.State = "reading"
+		if p, ok := w.Position(); ok {
+			v.Floor = p.Floor
+		}
+		v.Held, v.HeldBytes = w.Held()
+		v.Delayed = w.Delayed()
+	}
+	for _, m := range d.members {
+		x, s := m.state, m.sub.session
+		v.InFlight += x.InFlight
+		v.Members = append(v.Members, MemberStats{
+			Client: s.name, Identity: s.identity.Load().Name, ID: m.sub.id, Out: m.out, InFlight: x.InFlight, InFlightBytes: x.Bytes,
+			Credit: x.Credit, Acked: x.Acked, Naked: x.Naked, Expired: x.Expired,
+		})
+	}
+	return v
+}
+
+func (r *replay) stats() ReplayStats {
+	sub := r.sub
+	v := ReplayStats{
+		Client: sub.session.name, Identity: sub.session.identity.Load().Name, ID: sub.id, Filter: sub.filter, Where: sub.where(),
+		Out: r.sent.load(), Skipped: r.skipped.Load(), Damaged: r.damaged.Load(), Sequence: r.sequence.Load(),
+	}
+	sub.stream.Lock()
+	v.Credit = r.credit
+	sub.stream.Unlock()
+	return v
+}
+
+// Waiting says of each stream that stores nothing while messages wait why that is.
+func (b *Broker) Waiting() (all []string) {
+	for _, st := range b.streams.Load().list {
+		if reason := st.reason.Load(); reason != nil {
+			all = append(all, *reason)
+		}
+	}
+	return all
+}

@@ -1,0 +1,160 @@
+package mqtt_test
+
+import (
+	"fmt"
+	"testing"
+
+	"example.com/ferry/broker"
+	"example.com/ferry/edge/mqtt"
+	wire "example.com/ferry/protocol/mqtt"
+)
+
+// TestSessionKeeps: messages that arrive while the client is away reach it when it returns, and those that it has not acknowledged
+// come again with their packet identifiers.
+func TestSessionKeeps(t *testing.T) {
+	for _, v := range versions {
+		for _, tag := range []string{"live/a", "stored/a"} {
+			t.Run(v.String()+" "+tag, func(t *testing.T) {
+				r := newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "stored/#")}})
+				pub, sub := r.connect(v, "pub"), r.connect(v, "sub", lasting)
+				sub.sub(tag, 2)
+				pub.publish(tag, "0")
+				sub.sendAck(wire.Puback, sub.want(tag, "0", 1).ID)
+				sub.quiet() // PUBACK was handled
+				pub.publish(tag, "1")
+				one := sub.want(tag, "1", 1)
+				pub.send(wire.PublishPacket{QoS: 2, ID: 8, Topic: []byte(tag), Payload: []byte("2")})
+				pub.ack(wire.Pubrec, 8)
+				two := sub.want(tag, "2", 2)
+				pub.send(wire.PublishPacket{QoS: 2, ID: 9, Topic: []byte(tag), Payload: []byte("3")})
+				pub.ack(wire.Pubrec, 9)
+				three := sub.want(tag, "3", 2)
+				sub.sendAck(wire.Pubrec, three.ID)
+				sub.ack(wire.Pubrel, three.ID)
+				_ = sub.conn.Close()
+				await(t, "the end of the connection", func() bool { return r.server.Stats().Connected == 1 })
+				for i := range 100 {
+					pub.publish(tag, fmt.Sprint("away ", i))
+				}
+				sub = r.connect(v, "sub", lasting)
+				if !sub.connack.SessionPresent {
+					t.Fatal("the session is gone")
+				}
+				sub.checkAgain(map[uint16]string{one.ID: "1", two.ID: "2", three.ID: "release"})
+				for i := range 100 {
+					sub.sendAck(wire.Puback, sub.want(tag, fmt.Sprint("away ", i), 1).ID)
+				}
+				sub.quiet()
+			})
+		}
+	}
+}
+
+// checkAgain reads what was not acknowledged on the last connection, in any order of PUBREL and PUBLISH, and ends the exchanges. left has
+// the payload, or "release", by packet identifier.
+func (c *client) checkAgain(left map[uint16]string) {
+	c.t.Helper()
+	var others []wire.Packet
+	for len(left) > 0 {
+		p := c.next()
+		if p.Kind == wire.Pubrel {
+			a, err := wire.ParseAck(p)
+			if err != nil || left[a.ID] != "release" {
+				c.t.Fatalf("PUBREL of %d, %v, want one of %v", a.ID, err, left)
+			}
+			delete(left, a.ID)
+			c.sendAck(wire.Pubcomp, a.ID)
+			continue
+		}
+		m, err := wire.ParsePublish(p)
+		if err == nil && !m.Dup {
+			others = append(others, p)
+			continue
+		}
+		if err != nil || left[m.ID] != string(m.Payload) {
+			c.t.Fatalf("got %v %d %q, %v, want one of %v", p.Kind, m.ID, m.Payload, err, left)
+		}
+		if m.QoS == 1 {
+			delete(left, m.ID)
+			c.sendAck(wire.Puback, m.ID)
+			continue
+		}
+		left[m.ID] = "release"
+		c.sendAck(wire.Pubrec, m.ID)
+	}
+	c.held = others
+}
+
+// TestDurablesRemoved: UNSUBSCRIBE, a clean start and the end of a session remove the durables.
+func TestDurablesRemoved(t *testing.T) {
+	r := newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "stored/#")}})
+	c := r.connect(wire.V5, "dev", lasting)
+	for i := range 3 {
+		c.sub(fmt.Sprintf("stored/%d", i), 1)
+	}
+	if n := r.cursors.count(t); n != 3 {
+		t.Fatalf("%d durables, want 3", n)
+	}
+	c.unsubscribe("stored/0")
+	await(t, "the durable of UNSUBSCRIBE is removed", func() bool { return r.cursors.count(t) == 2 })
+	c.disconnect()
+	c = r.connect(wire.V5, "dev", func(p *wire.ConnectPacket) { lasting(p); p.CleanStart = true })
+	if c.connack.SessionPresent {
+		t.Error("a clean start has a session")
+	}
+	await(t, "the durables of a clean start are removed", func() bool { return r.cursors.count(t) == 0 })
+	c.sub("stored/0", 1)
+	c.disconnect()
+	c = r.connect(wire.V5, "dev", func(p *wire.ConnectPacket) {
+		p.CleanStart = false
+		p.Properties = wire.AppendUint(nil, wire.SessionExpiryInterval, 1)
+	})
+	if !c.connack.SessionPresent {
+		t.Error("the session is gone")
+	}
+	c.disconnect()
+	await(t, "the session has expired", func() bool { return r.server.Stats().Sessions == 0 && r.cursors.count(t) == 0 })
+}
+
+// TestRestart: sessions, retained messages and what was not acknowledged outlive the server.
+func TestRestart(t *testing.T) {
+	dir := t.TempDir()
+	streams := map[string]broker.Stored{"s": stored(t, "stored/#")}
+	c := setup{server: mqtt.Config{Dir: dir}, streams: streams}
+	r := newRig(t, c)
+	pub, sub := r.connect(wire.V5, "pub", lasting), r.connect(wire.V5, "sub", lasting)
+	sub.sub("stored/#", 2)
+	sub.sub("live", 1)
+	pub.send(wire.PublishPacket{QoS: 1, ID: 1, Retain: true, Topic: []byte("r"), Payload: []byte("kept")})
+	pub.ack(wire.Puback, 1)
+	send := func(id uint16, payload string) wire.PublishPacket {
+		p := wire.PublishPacket{QoS: 2, ID: id, Topic: []byte("stored/a"), Payload: []byte(payload)}
+		pub.send(p)
+		pub.ack(wire.Pubrec, id)
+		return p
+	}
+	again := send(7, "1")
+	one := sub.want("stored/a", "1", 2)
+	send(8, "2")
+	two := sub.want("stored/a", "2", 2)
+	sub.sendAck(wire.Pubrec, two.ID)
+	sub.ack(wire.Pubrel, two.ID)
+	_, _ = pub.conn.Close(), sub.conn.Close() // otherwise the server waits for them
+	r.stop()
+
+	r = newRig(t, c)
+	pub, sub = r.connect(wire.V5, "pub", lasting), r.connect(wire.V5, "sub", lasting)
+	if !pub.connack.SessionPresent || !sub.connack.SessionPresent {
+		t.Fatal("a session is gone")
+	}
+	sub.checkAgain(map[uint16]string{one.ID: "1", two.ID: "release"})
+	again.Dup = true
+	pub.send(again) // it is known
+	pub.ack(wire.Pubrec, 7)
+	pub.publish("stored/a", "3")
+	sub.want("stored/a", "3", 1)
+	pub.publish("live", "4")
+	sub.want("live", "4", 1)
+	sub.sub("r", 0)
+	sub.want("r", "kept", 0)
+}

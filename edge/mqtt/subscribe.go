@@ -1,0 +1,242 @@
+package mqtt
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+
+	"example.com/ferry/internal/topic"
+	wire "example.com/ferry/protocol/mqtt"
+	"example.com/ferry/protocol/native"
+)
+
+// How sessions subscribe: what exceeds the queue of a slow client is dropped, the oldest message first, and durables begin with the
+// next message.
+const (
+	subscriptionPolicy = native.DropOldest
+	durableStart       = native.StartNew
+)
+
+// whereProperty is the user property of SUBSCRIBE that is a predicate. Only messages for which it is true are delivered.
+const whereProperty = "where"
+
+// request is a SUBSCRIBE whose SUBACK waits until the broker says that all its subscriptions begin.
+type request struct {
+	id    uint16
+	codes []byte
+	subs  []requested
+}
+
+// requested is a subscription of a request.
+type requested struct {
+	index   int // in request.codes
+	sub     *sub
+	retain  bool // it gets retained messages
+	waiting bool // for LocalHandler.Opened
+}
+
+// subscribe handles SUBSCRIBE. MQTT 5.0, section 3.8.
+func (c *conn) subscribe(v *wire.SubscribePacket) {
+	id, _ := v.Properties.Uint(wire.SubscriptionIdentifier)
+	where := ""
+	for p := range v.Properties.All() {
+		if p.ID == wire.UserProperty && string(p.Name) == whereProperty {
+			where = string(p.Text)
+		}
+	}
+	r := &request{id: v.ID}
+	for o := range v.Filters.All() {
+		code := wire.ReasonCode(o.QoS)
+		q, err := c.subscribeOne(&o, id, where)
+		if err != nil {
+			c.ls.server.cfg.Log.Debug("mqtt: subscription refused", "client", c.session.clientID(), "identity", c.session.identity(), "filter", string(o.Filter), "err", err)
+			code = subscribeCode(err)
+		} else {
+			q.index = len(r.codes)
+			r.subs = append(r.subs, q)
+		}
+		r.codes = append(r.codes, byte(code))
+	}
+	c.request = r
+	c.finishRequest()
+}
+
+// subscribeOne makes or replaces a subscription. The error says why it is refused.
+func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q requested, err error) {
+	s := c.session
+	filter := string(o.Filter)
+	parsed, err := wire.ParseFilter(filter)
+	if err != nil {
+		return q, err
+	}
+	if err := topic.CheckFilter(parsed.Filter); err != nil {
+		return q, &wire.Error{Code: wire.TopicFilterInvalid, Reason: err.Error()}
+	}
+	stream, stored := c.ls.server.cfg.Broker.AtLeastOnce(parsed.Filter)
+	durable := stored && o.QoS > 0 && parsed.Group == "" && s.lifetime > 0 && c.ls.server.cfg.Cursors != nil
+	x := s.find(filter)
+	q.retain = parsed.Group == "" && where == "" && (o.RetainHandling == 0 || o.RetainHandling == 1 && x == nil)
+	if x != nil && x.local != nil && (x.durable.Name != "") == durable && x.stored == stored && x.where == where {
+		s.mu.Lock()
+		s.setOptions(x, o, id)
+		s.mu.Unlock()
+		q.sub, q.waiting = x, !x.opened && durable
+		return q, nil
+	}
+	if durable && c.ls.server.crowded() {
+		return q, &wire.Error{Code: wire.QuotaExceeded, Reason: "too many subscriptions of sessions wait for their end"}
+	}
+	if x != nil {
+		c.end(x)
+	}
+	x = &sub{filter: filter, tags: parsed.Filter, group: parsed.Group, where: where, stored: stored}
+	if durable {
+		x.durable = Cursor{Stream: stream, Name: c.ls.server.durableName(s, filter)}
+	}
+	s.mu.Lock()
+	s.setOptions(x, o, id)
+	s.subs = append(s.subs, x)
+	s.mu.Unlock()
+	if err := c.subscribeHop(x); err != nil {
+		s.mu.Lock()
+		s.removeSub(x)
+		s.mu.Unlock()
+		return q, err
+	}
+	q.sub, q.waiting = x, durable
+	return q, nil
+}
+
+// setOptions sets the options of a subscription. The caller holds the lock.
+func (s *session) setOptions(x *sub, o *wire.Subscription, id uint32) {
+	if x.noLocal != o.NoLocal {
+		if x.noLocal = o.NoLocal; o.NoLocal {
+			s.noLocal++
+		} else {
+			s.noLocal--
+		}
+	}
+	x.qos, x.retainAsPublished, x.id = o.QoS, o.RetainAsPublished, id
+	s.changed()
+}
+
+// durableName returns a name for the durable of a subscription. It is a new one each time: one that was used before may still have to
+// be removed.
+func (v *Server) durableName(s *session, filter string) string {
+	var n [16]byte
+	binary.BigEndian.PutUint64(n[:], s.number)
+	binary.BigEndian.PutUint64(n[8:], number())
+	sum := sha256.Sum256(append(n[:], filter...))
+	return v.durablePrefix() + hex.EncodeToString(sum[:16])
+}
+
+// finishRequest sends SUBACK if all subscriptions of the request begin, or have failed. Messages follow: first the retained ones.
+func (c *conn) finishRequest() {
+	s, r := c.session, c.request
+	s.mu.Lock()
+	for _, q := range r.subs {
+		if q.waiting && !q.sub.opened {
+			s.mu.Unlock()
+			return
+		}
+	}
+	c.request = nil
+	var failed []*sub
+	for i := range r.subs {
+		q := &r.subs[i]
+		if q.sub.failure != nil {
+			r.codes[q.index] = byte(subscribeCode(q.sub.failure))
+			if s.find(q.sub.filter) == q.sub {
+				s.removeSub(q.sub)
+				failed = append(failed, q.sub)
+			}
+		}
+	}
+	suback := wire.SubackPacket{Kind: wire.Suback, ID: r.id, Codes: r.codes}
+	out := s.room(len(r.codes) + maxHeader + maxAck)
+	out.B = wire.AppendSuback(out.B, c.version, &suback)
+	s.changed()
+	s.mu.Unlock()
+	for _, x := range failed {
+		c.ls.server.removeDurable(x.durable)
+	}
+	var found []*retainedMessage
+	for _, q := range r.subs {
+		if q.retain && s.find(q.sub.filter) == q.sub {
+			found = c.ls.server.retained.matching(found[:0], q.sub.tags)
+			if len(found) == 0 {
+				continue
+			}
+			s.mu.Lock()
+			s.needExchange()
+			for _, m := range found {
+				if len(s.retained) == s.server.cfg.MaxRetained {
+					s.server.counters.dropped.Add(1)
+					continue
+				}
+				s.retained = append(s.retained, retainedSend{q.sub, m})
+			}
+			s.mu.Unlock()
+		}
+	}
+	s.mu.Lock()
+	for _, q := range r.subs {
+		q.sub.ready = true
+	}
+	s.mu.Unlock()
+	s.wake()
+}
+
+// unsubscribe handles UNSUBSCRIBE. MQTT 5.0, section 3.10.
+func (c *conn) unsubscribe(v *wire.UnsubscribePacket) {
+	s := c.session
+	var codes []byte
+	for filter := range v.Topics.All() {
+		code := wire.NoSubscriptionExisted
+		if x := s.find(string(filter)); x != nil {
+			c.end(x)
+			code = wire.Success
+		}
+		codes = append(codes, byte(code))
+	}
+	s.mu.Lock()
+	out := s.room(len(codes) + maxHeader + maxAck)
+	out.B = wire.AppendSuback(out.B, c.version, &wire.SubackPacket{Kind: wire.Unsuback, ID: v.ID, Codes: codes})
+	s.mu.Unlock()
+}
+
+// end ends a subscription, and its durable.
+func (c *conn) end(x *sub) {
+	s := c.session
+	if x.local != nil {
+		x.local.Close(false)
+		x.local = nil
+	}
+	s.mu.Lock()
+	s.removeSub(x)
+	s.changed()
+	s.mu.Unlock()
+	c.ls.server.removeDurable(x.durable)
+}
+
+// subscribeCode returns the reason code of SUBACK for an error.
+func subscribeCode(err error) wire.ReasonCode {
+	var w *wire.Error
+	if errors.As(err, &w) {
+		return w.Code
+	}
+	var e *native.Error
+	if !errors.As(err, &e) {
+		return wire.UnspecifiedError
+	}
+	switch e.Code {
+	case native.CodeForbidden:
+		return wire.NotAuthorized
+	case native.CodeLimit:
+		return wire.QuotaExceeded
+	case native.CodeBadRequest:
+		return wire.TopicFilterInvalid
+	}
+	return wire.ImplementationSpecificError
+}

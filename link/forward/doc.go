@@ -1,0 +1,12 @@
+// Package forward connects two nodes: a Link passes the messages of some tags on to another node.
+//
+// A Link is a client of the other node, and a broker.Forwarder of its own. As long as the connection is up and the other node gives
+// credit, a run of messages is copied from the connection that it arrives on to the connection of the Link, as to a subscriber.
+// Otherwise the messages wait in a spool on disk and follow in order.
+//
+//	link, err := forward.New(forward.Config{
+//		Name: "hub", Node: "edge-1", Tags: []string{"sensors/#"}, Dialer: tcp.New(nil), Addr: "hub:4190",
+//		Token: token, Spool: spool.Config{Dir: "ferry-data/forward/hub"},
+//	})
+//	broker.SetForwarders([]broker.Forwarder{link})
+package forward

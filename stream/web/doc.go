@@ -1,9 +1,0 @@
-// Package web serves streams over HTTP/1.1: devices and scripts publish by POST, and browsers and scripts subscribe by server-sent events
-// or WebSocket. docs/http.md describes the interface.
-//
-// Every client is a client of the broker (hop.Local), under the same identities, limits and validation as a native one. Event loops drive
-// the connections: there is no goroutine for a connection, and an idle one has no buffer.
-//
-//	s, err := web.Listen(web.Config{Broker: b, Address: "127.0.0.1:8080"})
-//	err = s.Serve(ctx)
-package web
