@@ -24,6 +24,7 @@ type attempt struct {
 	endpoint atomic.Pointer[balance.Endpoint] // where this one went; nil before
 	lost     atomic.Bool                      // another attempt has succeeded, and this one was cancelled
 	relayed  bool                             // a node was to pass it on
+	ownLimit bool                             // the deadline is that of ClientConfig.Timeout, not the caller's
 	took     time.Duration                    // from the choice of the connection to the response
 	resp     call.Response
 	result   []byte       // the encoded response: part of resp.Data
@@ -33,7 +34,7 @@ type attempt struct {
 // of prepares a as an attempt of u.
 func (a *attempt) of(u *unaryCall) {
 	u.body.Retain()
-	*a = attempt{client: u.client, content: u.content, body: u.body, wait: u.options.wait, traffic: &u.traffic}
+	*a = attempt{client: u.client, content: u.content, body: u.body, wait: u.options.wait, ownLimit: u.ownLimit, traffic: &u.traffic}
 	a.head = call.Head{
 		Method: u.method.name, Content: u.content.Type, Deadline: u.deadline,
 		Metadata: u.metadata, Compression: u.options.compression,
@@ -70,7 +71,7 @@ func (a *attempt) runOn(ctx context.Context, conn *conn) {
 	if a.resp.Unsent && a.status.Code == call.Unavailable {
 		conn.giveUp()
 	}
-	conn.done(a.outcome(), a.took, now)
+	conn.done(a.outcome(conn), a.took, now)
 }
 
 // send makes the call on conn.
@@ -117,25 +118,17 @@ func (a *attempt) send(ctx context.Context, conn *conn) error {
 	return nil
 }
 
-// outcome returns what the balancer learns of the attempt. The outcomes Reset and Timeout are not used: with them the endpoint would
-// count as very slow for minutes, although the caller has chosen the deadline, and a lost connection already takes it out.
-func (a *attempt) outcome() balance.Outcome {
+// outcome returns what the balancer learns of the attempt.
+func (a *attempt) outcome(conn *conn) balance.Outcome {
 	switch {
-	case a.status == nil:
-		return balance.Success
-	case a.resp.Unsent:
+	case a.status != nil && a.resp.Unsent:
 		return balance.Canceled // a server that drains has not failed
+	case a.status != nil && a.lost.Load():
+		return balance.Timeout // slower than a second attempt that began later
+	case a.ownLimit && a.status != nil && a.status.Code == call.DeadlineExceeded:
+		return balance.Timeout
 	}
-	switch a.status.Code {
-	case call.Canceled:
-		if a.lost.Load() {
-			return balance.Failure // slower than a second attempt that began later
-		}
-		return balance.Canceled
-	case call.DeadlineExceeded, call.Unavailable, call.ResourceExhausted, call.Internal, call.DataLoss:
-		return balance.Failure
-	}
-	return balance.Success // the server has handled the call
+	return conn.outcome(a.status)
 }
 
 // release gives back the memory of the attempt.

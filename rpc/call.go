@@ -35,6 +35,7 @@ type unaryCall struct {
 	start    time.Duration // on the client's clock
 	body     *bufpool.Buf  // the encoded request
 	deadline time.Time
+	ownLimit bool // the deadline is that of ClientConfig.Timeout
 	metadata call.Metadata
 	info     *Info // nil without interceptors and observer
 	traffic  traffic
@@ -116,7 +117,7 @@ func (u *unaryCall) do(ctx context.Context) error {
 		return status
 	}
 	u.metadata = metadata
-	u.deadline = c.deadline(ctx, &u.options)
+	u.deadline, u.ownLimit = c.deadline(ctx, &u.options)
 	return u.tryAll(ctx)
 }
 

@@ -59,17 +59,17 @@ func (c *Client) apply(o *callOptions, opts []CallOption) (*envelope.Content, *c
 	return content, nil
 }
 
-// deadline returns the deadline of a call, or zero.
-func (c *Client) deadline(ctx context.Context, o *callOptions) time.Time {
+// deadline returns the deadline of a call, or zero. own means that it is the client's limit, not the caller's.
+func (c *Client) deadline(ctx context.Context, o *callOptions) (at time.Time, own bool) {
 	deadline, has := ctx.Deadline()
 	timeout := o.timeout
-	if timeout == 0 && !has {
+	if own = timeout == 0 && !has && c.cfg.Timeout > 0; own {
 		timeout = c.cfg.Timeout
 	}
 	if timeout > 0 {
 		if at := time.Now().Add(timeout); !has || at.Before(deadline) {
-			return at
+			return at, own
 		}
 	}
-	return deadline
+	return deadline, false
 }

@@ -75,7 +75,11 @@ func dial(ctx context.Context, target string, cfg *ClientConfig, names discovery
 	if d.Hedge != nil {
 		c.hedges = balance.NewBudget(balance.RetryBudget{Ratio: d.Hedge.MaxExtra, MinPerSecond: -1})
 	}
-	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: d.Outlier}, nil)
+	outlier := d.Outlier
+	if outlier.Failures == NoEjection.Failures {
+		outlier = nil
+	}
+	c.set = balance.New(&balance.Config{Policy: d.Policy, Limits: d.Limits, Outlier: outlier}, nil)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.service = discovery.New(&discovery.Config{Sources: sources, Log: d.Log.With("target", target)})
 	c.replaceEndpoints()
@@ -127,7 +131,7 @@ func (c *Client) pick(ctx context.Context, deadline time.Time, wait bool, avoid 
 			if conn := e.conn(); conn != nil {
 				return conn, nil
 			}
-			chosen.Done(balance.Canceled, 0, c.now())
+			chosen.Done(balance.Canceled, balance.OwnRequest, 0, c.now())
 			e.publish() // all of its connections are closing: it is down until there is another one
 			continue
 		}
@@ -148,7 +152,7 @@ func (c *Client) pickOther(avoid *balance.Endpoint) *conn {
 			return conn
 		}
 	}
-	chosen.Done(balance.Canceled, 0, c.now())
+	chosen.Done(balance.Canceled, balance.OwnRequest, 0, c.now())
 	return nil
 }
 

@@ -118,8 +118,9 @@ func (s *clientStream) connect(ctx context.Context) error {
 	if status != nil {
 		return status
 	}
+	deadline, _ := c.deadline(ctx, &s.options)
 	head := call.Head{
-		Method: s.method.name, Content: s.content.Type, Deadline: c.deadline(ctx, &s.options),
+		Method: s.method.name, Content: s.content.Type, Deadline: deadline,
 		Metadata: metadata, Compression: s.options.compression,
 	}
 	var avoid *balance.Endpoint
@@ -220,20 +221,11 @@ func (s *clientStream) end(status *call.Status) {
 		c := s.client
 		now := c.now()
 		if s.conn != nil {
-			s.conn.done(streamOutcome(s.conn, status), 0, now)
+			s.conn.done(s.conn.outcome(status), -1, now) // how long a stream lasts says nothing about its endpoint
 		}
 		s.method.stats.ended(status, now-s.start, &s.traffic)
 		if s.info != nil {
 			s.info.ended(s.traffic.end(status, now-s.start, s.opens), c.cfg.Log)
 		}
 	})
-}
-
-// streamOutcome returns what the balancer learns of a stream: whether its connection was lost. How long a stream lasts says nothing
-// about its endpoint.
-func streamOutcome(conn *conn, status *call.Status) balance.Outcome {
-	if status != nil && status.Code == call.Unavailable && conn.Err() != nil {
-		return balance.Failure
-	}
-	return balance.Canceled
 }

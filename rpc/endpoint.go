@@ -59,6 +59,7 @@ type conn struct {
 	relayed  bool          // the other end passes calls on to servers
 	unusable atomic.Bool   // givenUp is closed
 	givenUp  chan struct{} // closed when the server has refused a call
+	lost     atomic.Bool   // a call has counted the loss of the connection
 }
 
 func newEndpoint(c *Client, found Endpoint) *endpoint {
@@ -112,10 +113,22 @@ func (c *conn) giveUp() {
 	}
 }
 
-// done ends a call for which pick has returned c.
+// outcome returns what the balancer learns of a call on c that has ended with status. The loss of a connection counts once, however many
+// calls were on it.
+func (c *conn) outcome(status *call.Status) balance.Outcome {
+	switch {
+	case status == nil:
+		return balance.Success
+	case status.Code == call.Unavailable && c.Err() != nil && c.lost.Swap(true):
+		return balance.Canceled
+	}
+	return balance.OfCode(uint32(status.Code))
+}
+
+// done ends a call for which pick has returned c. A negative took is not a latency.
 func (c *conn) done(o balance.Outcome, took, now time.Duration) {
 	c.active.Add(-1)
-	c.endpoint.Done(o, took, now)
+	c.endpoint.Done(o, balance.OwnRequest, took, now)
 }
 
 // widen opens another connection.

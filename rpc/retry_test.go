@@ -102,7 +102,7 @@ func TestEjection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := rpctest.New()
 		var failed atomic.Int64
-		listen(t, p, failing(call.Internal, &failed), "a")
+		listen(t, p, failing(call.Unavailable, &failed), "a")
 		listen(t, p, named("b"), "b")
 		c := dial(t, p, "a,b", &rpc.ClientConfig{Policy: rpc.RoundRobin, Outlier: &rpc.Outlier{Failures: 3, EjectionTime: time.Minute}})
 		synctest.Wait()

@@ -16,7 +16,7 @@ func TestPickAllocates(t *testing.T) {
 		if n := testing.AllocsPerRun(100, func() {
 			e := pick(t, s, rand.Uint64(), now, nil)
 			now += time.Millisecond
-			e.Done(balance.Outcome(now/time.Millisecond%2), time.Millisecond, now)
+			e.Done(balance.Outcome(now/time.Millisecond%2), balance.OwnRequest, time.Millisecond, now)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", p, n)
 		}
@@ -33,7 +33,7 @@ func BenchmarkPick(b *testing.B) {
 			for b.Loop() {
 				e := pick(b, s, random.Uint64(), now, nil)
 				now += 10 * time.Microsecond
-				e.Done(balance.Success, time.Millisecond, now)
+				e.Done(balance.Success, balance.OwnRequest, time.Millisecond, now)
 			}
 		})
 	}

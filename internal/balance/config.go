@@ -16,9 +16,6 @@ type Config struct {
 
 	// Outlier configures ejection. Nil means no ejection.
 	Outlier *Outlier
-
-	// FailureLatency is the lowest latency that a request without a response counts as. Zero means 1 s.
-	FailureLatency time.Duration
 }
 
 // Policy is a load-balancing policy.
@@ -68,12 +65,18 @@ func (l Limits) Check(pkg, at string, errs *invalid.Errors) {
 
 // Outlier configures the ejection of endpoints whose requests fail.
 type Outlier struct {
-	// Failures is the number of failures in a row after which an endpoint is ejected. Failures are refused or reset
-	// connections, timeouts, and statuses 5xx. Zero means 5.
+	// Failures is the number of failures in a row after which an endpoint is ejected. Failures are connections that are
+	// refused, cannot be opened in time or are lost, and the gRPC statuses UNAVAILABLE and DATA_LOSS. Zero means 5. Responses that
+	// report a failure (502, 503, 504, UNKNOWN, INTERNAL), resets and timeouts eject an endpoint when they are 85 % of at least 20
+	// requests of at least two clients, while another endpoint is healthy. What a client causes ejects nothing.
 	Failures int `yaml:"failures,omitempty" schema:"min=0"`
 
-	// EjectionTime is the duration of the first ejection. The n-th ejection in a row lasts n times as long. Zero means 30 s.
+	// EjectionTime is the duration of the first ejection. The n-th ejection in a row lasts n times as long, at most
+	// MaxEjectionTime. Zero means 30 s.
 	EjectionTime time.Duration `yaml:"ejection_time,omitempty"`
+
+	// MaxEjectionTime is the longest duration of an ejection. Zero means 5 min, or EjectionTime if that is longer.
+	MaxEjectionTime time.Duration `yaml:"max_ejection_time,omitempty"`
 
 	// MaxEjected is the largest share of endpoints that may be ejected, in percent: 1 to 100. Zero means 50.
 	MaxEjected int `yaml:"max_ejected,omitempty" schema:"min=0"`
@@ -83,20 +86,37 @@ type Outlier struct {
 func (o Outlier) WithDefaults() Outlier {
 	setDefault(&o.Failures, 5)
 	setDefault(&o.EjectionTime, 30*time.Second)
+	setDefault(&o.MaxEjectionTime, max(5*time.Minute, o.EjectionTime))
 	setDefault(&o.MaxEjected, 50)
 	return o
+}
+
+// ejection returns the duration of the n-th ejection in a row.
+func (o *Outlier) ejection(n int64) time.Duration {
+	if n > int64(o.MaxEjectionTime/o.EjectionTime) {
+		return o.MaxEjectionTime // the product could exceed the range
+	}
+	return time.Duration(n) * o.EjectionTime
 }
 
 // Check adds the errors in o to errs, as errors of package pkg in the field at.
 func (o Outlier) Check(pkg, at string, errs *invalid.Errors) {
 	checkCount(pkg, at+".failures", o.Failures, errs)
-	if o.EjectionTime < 0 {
-		errs.Add(pkg, at+".ejection_time", "%v: give at least %v, or 0 for the default", o.EjectionTime, invalid.MinDuration)
+	checkEjection(pkg, at+".ejection_time", o.EjectionTime, errs)
+	checkEjection(pkg, at+".max_ejection_time", o.MaxEjectionTime, errs)
+	if full := o.WithDefaults(); o.MaxEjectionTime > 0 && o.MaxEjectionTime < full.EjectionTime {
+		errs.Add(pkg, at+".max_ejection_time", "%v: give at least the ejection_time, %v, or 0 for the default", o.MaxEjectionTime, full.EjectionTime)
 	}
-	errs.AddDuration(pkg, at+".ejection_time", o.EjectionTime)
 	if o.MaxEjected < 0 || o.MaxEjected > 100 {
 		errs.Add(pkg, at+".max_ejected", "%d: give a percentage, 1 to 100, or 0 for 50", o.MaxEjected)
 	}
+}
+
+func checkEjection(pkg, field string, d time.Duration, errs *invalid.Errors) {
+	if d < 0 {
+		errs.Add(pkg, field, "%v: give at least %v, or 0 for the default", d, invalid.MinDuration)
+	}
+	errs.AddDuration(pkg, field, d)
 }
 
 func checkCount(pkg, field string, n int, errs *invalid.Errors) {
@@ -112,7 +132,6 @@ func (c *Config) withDefaults() Config {
 		out = *c
 	}
 	setDefault(&out.Policy, LeastRequest)
-	setDefault(&out.FailureLatency, time.Second)
 	out.Limits = out.Limits.WithDefaults()
 	out.Limits.Requests = min(out.Limits.Requests, maxRequests)
 	if out.Outlier != nil {

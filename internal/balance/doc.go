@@ -1,5 +1,6 @@
 // Package balance chooses the endpoint of each request and learns from its outcome. It is the arithmetic that the clusters of
-// the proxy and the clients of rpc share: load balancing, outlier ejection, circuit breaker and retry budget.
+// the proxy and the clients of rpc share: load balancing, outlier ejection, circuit breaker and retry budget. The table of outcomes
+// (outcome.go) says which of them count against an endpoint.
 //
 // A Set is a set of equivalent endpoints. Pick chooses an endpoint and counts the request as active. Done ends the request
 // with its outcome. Any number of loops and goroutines may call Pick and Done at the same time: neither waits, and neither
@@ -14,5 +15,5 @@
 //	...
 //	e, err := s.Pick(rand.Uint64(), now, nil)
 //	// send a request to e.Value and wait for its response
-//	e.Done(balance.Success, took, now)
+//	e.Done(balance.Success, balance.OwnRequest, took, now)
 package balance

@@ -33,11 +33,13 @@ type endpointCounters struct {
 	load         load
 	conns        atomic.Int64
 	latency      latency
-	failures     atomic.Int64 // number of failures in a row
+	failures     atomic.Int64 // number of failures in a row that are the endpoint's own
+	lastFailed   atomic.Bool  // the last response was an error
 	ejectedInRow atomic.Int64
 	ejections    atomic.Int64
 	outcomes     [Outcomes]atomic.Int64 // number of requests by outcome; Success is counted in load
 	timesDown    atomic.Int64
+	failing      failing
 
 	_ cacheLines
 }
@@ -108,8 +110,9 @@ func (e *Endpoint) Down() bool { return e.down.Load() }
 // Retired reports whether e was removed from its set, or its set was closed. Pick may have returned e before.
 func (e *Endpoint) Retired() bool { return e.retired.Load() }
 
-// Done ends a request for which Pick returned e. took is the time from Pick to the response. now is the caller's clock.
-func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
+// Done ends a request of caller for which Pick returned e. took is the time from Pick to the response; negative means that it says nothing,
+// as of a stream. now is the caller's clock.
+func (e *Endpoint) Done(o Outcome, caller Caller, took, now time.Duration) {
 	e.set.active.Add(-1)
 	if o == Success {
 		e.load.succeed()
@@ -118,5 +121,5 @@ func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
 		e.outcomes[o].Add(1)
 	}
 	e.observeLatency(o, took, now)
-	e.detectOutlier(o, now)
+	e.detectOutlier(o, caller, now)
 }

@@ -70,28 +70,37 @@ func decay(age int32) float64 {
 
 func millis(d time.Duration) uint32 { return uint32(d / time.Millisecond) }
 
-// cost estimates how long a request would take at e, in ns. The estimate assumes that an endpoint of mean weight
+// cheaper reports whether a request would probably take less time at b than at a. The estimate assumes that an endpoint of mean weight
 // serves one request at a time. An endpoint of n times the mean weight serves n requests at a time. An idle endpoint
-// without a measured latency has cost 0, so that the next request measures it.
-func (e *Endpoint) cost(mean float64, now time.Duration) float64 {
-	average, active := e.latency.decayed(now), float64(e.load.active())
-	if average == 0 && active > 0 {
-		average = float64(unmeasured)
+// without a measured latency has cost 0, so that the next request measures it. An endpoint whose last response was an error counts as at
+// least as slow as the other one: its latency decays and is not measured again, which would attract ever more requests to quick errors.
+func cheaper(a, b *Endpoint, mean float64, now time.Duration) bool {
+	latencyA, latencyB := a.latency.decayed(now), b.latency.decayed(now)
+	if a.lastFailed.Load() {
+		latencyA = max(latencyA, latencyB)
 	}
-	return average * (active*mean/float64(e.weight.Load()) + 1)
+	if b.lastFailed.Load() {
+		latencyB = max(latencyA, latencyB)
+	}
+	return b.cost(latencyB, mean) < a.cost(latencyA, mean)
 }
 
-// observeLatency adds a request to e's latency. Quick errors must not make e look fast, so a failed request counts
-// only if it took longer than the average. A request without a response counts as at least FailureLatency.
+// cost estimates how long a request would take at e with that latency, in ns.
+func (e *Endpoint) cost(latency, mean float64) float64 {
+	active := float64(e.load.active())
+	if latency == 0 && active > 0 {
+		latency = float64(unmeasured)
+	}
+	return latency * (active*mean/float64(e.weight.Load()) + 1)
+}
+
+// observeLatency adds a request to e's latency. Errors do not change it: quick ones must not make e look fast, and the time of slow ones
+// is often the caller's limit.
 func (e *Endpoint) observeLatency(o Outcome, took, now time.Duration) {
-	switch o {
-	case Success:
+	if failed := o != Success; !outcomes[o].silent && e.lastFailed.Load() != failed {
+		e.lastFailed.Store(failed)
+	}
+	if o == Success && took >= 0 {
 		e.latency.observe(took, now)
-	case Failure:
-		if float64(took) > e.latency.decayed(now) {
-			e.latency.observe(took, now)
-		}
-	case ConnectFailure, Reset, Timeout:
-		e.latency.observe(max(took, e.set.cfg.FailureLatency), now)
 	}
 }

@@ -30,7 +30,7 @@ func TestLatency(t *testing.T) {
 	} {
 		c := several(1, balance.Config{})
 		now := time.Hour
-		one := func(took time.Duration) { pick(t, c, 0, now, nil).Done(balance.Success, took, now) }
+		one := func(took time.Duration) { pick(t, c, 0, now, nil).Done(balance.Success, balance.OwnRequest, took, now) }
 		for range row.slow {
 			one(slow)
 		}
@@ -45,28 +45,55 @@ func TestLatency(t *testing.T) {
 	}
 }
 
-// TestLatencyOutcomes checks that quick errors do not make an endpoint look fast.
+// TestLatencyOutcomes checks that no error changes the latency: a quick one must not make an endpoint look fast, and the time of a slow one
+// is often the limit of its caller.
 func TestLatencyOutcomes(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[balance.Outcome]time.Duration{
-		balance.Success:        10 * time.Millisecond,
-		balance.Failure:        10 * time.Millisecond,
-		balance.ConnectFailure: time.Second,
-		balance.Reset:          time.Second,
-		balance.Timeout:        time.Second,
-		balance.Canceled:       10 * time.Millisecond,
-	} {
-		c := several(1, balance.Config{})
-		pick(t, c, 0, 0, nil).Done(balance.Success, 10*time.Millisecond, 0)
-		pick(t, c, 0, 0, nil).Done(o, time.Microsecond, 0)
-		if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != want {
-			t.Errorf("%v: got %v, want %v", o, got, want)
+	for o := balance.Success + 1; o < balance.Outcomes; o++ {
+		for _, took := range []time.Duration{0, time.Microsecond, time.Minute} {
+			c := several(1, balance.Config{})
+			pick(t, c, 0, 0, nil).Done(balance.Success, balance.OwnRequest, 10*time.Millisecond, 0)
+			pick(t, c, 0, 0, nil).Done(o, balance.OwnRequest, took, time.Second)
+			if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != 10*time.Millisecond {
+				t.Errorf("%v after %v: the latency is %v, want 10ms", o, took, got)
+			}
 		}
 	}
 	c := several(1, balance.Config{})
-	pick(t, c, 0, 0, nil).Done(balance.Failure, 3*time.Second, 0)
-	if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != 3*time.Second {
-		t.Errorf("a slow failure: got %v, want 3s", got)
+	pick(t, c, 0, 0, nil).Done(balance.Success, balance.OwnRequest, -1, 0)
+	if got := c.All()[0].Stats(0).Latency; got != 0 {
+		t.Errorf("a stream, which has no latency, is counted as %v", got)
+	}
+}
+
+// TestErrorsDoNotAttract: an endpoint that gives quick errors gets no more requests than its share, whether it has ever had a success or
+// not, and however long ago.
+func TestErrorsDoNotAttract(t *testing.T) {
+	t.Parallel()
+	for _, o := range []balance.Outcome{balance.Failure, balance.Rejected, balance.Reset, balance.ConnectFailure} {
+		for _, worked := range []bool{false, true} {
+			c := weighted(balance.Config{Policy: balance.EWMA}, 1, 1)
+			bad := c.All()[0]
+			now, failed := time.Duration(0), 0
+			if worked {
+				for bad.Stats(0).Latency == 0 {
+					pick(t, c, rand.Uint64(), now, nil).Done(balance.Success, balance.OwnRequest, time.Millisecond, now)
+				}
+			}
+			const n = 400
+			for range n {
+				now += time.Second // so that latencies decay
+				if e := pick(t, c, rand.Uint64(), now, nil); e == bad {
+					failed++
+					e.Done(o, balance.OwnRequest, time.Microsecond, now)
+				} else {
+					e.Done(balance.Success, balance.OwnRequest, 5*time.Millisecond, now)
+				}
+			}
+			if failed > n*6/10 {
+				t.Errorf("%v, success before: %v: the endpoint got %d of %d requests", o, worked, failed, n)
+			}
+		}
 	}
 }
 
@@ -76,8 +103,8 @@ func TestLatencyClocks(t *testing.T) {
 	t.Parallel()
 	c := several(1, balance.Config{})
 	for _, now := range []time.Duration{time.Second, 990 * time.Millisecond, 0, time.Second} {
-		pick(t, c, 0, now, nil).Done(balance.Success, 50*time.Millisecond, now)
-		pick(t, c, 0, now, nil).Done(balance.Success, time.Millisecond, now)
+		pick(t, c, 0, now, nil).Done(balance.Success, balance.OwnRequest, 50*time.Millisecond, now)
+		pick(t, c, 0, now, nil).Done(balance.Success, balance.OwnRequest, time.Millisecond, now)
 		if got := c.All()[0].Stats(0).Latency.Round(time.Millisecond); got != 50*time.Millisecond {
 			t.Errorf("at %v: got %v, want 50ms", now, got)
 		}
@@ -106,7 +133,7 @@ func TestEWMA(t *testing.T) {
 				if f.ends > now {
 					return false
 				}
-				f.e.Done(balance.Success, f.ends-f.began, f.ends)
+				f.e.Done(balance.Success, balance.OwnRequest, f.ends-f.began, f.ends)
 				return true
 			})
 			e := pick(t, c, r.Uint64(), now, nil)
@@ -127,7 +154,7 @@ func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	c := weighted(balance.Config{Policy: balance.EWMA}, 1, 1)
 	known := pick(t, c, 0, 0, nil)
-	known.Done(balance.Success, 10*time.Millisecond, 0)
+	known.Done(balance.Success, balance.OwnRequest, 10*time.Millisecond, 0)
 	fresh := pick(t, c, 0, 0, nil)
 	if fresh == known {
 		t.Fatal("the newcomer was not tried")
@@ -137,7 +164,7 @@ func TestNewcomer(t *testing.T) {
 			t.Fatal("the newcomer got a second request before the first was answered")
 		}
 	}
-	fresh.Done(balance.Success, 10*time.Millisecond, 0)
+	fresh.Done(balance.Success, balance.OwnRequest, 10*time.Millisecond, 0)
 	if e := pick(t, c, rand.Uint64(), 0, nil); e != fresh {
 		t.Error("the newcomer, which is idle, got nothing beside a busy one")
 	}

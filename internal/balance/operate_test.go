@@ -23,12 +23,12 @@ func TestDrained(t *testing.T) {
 			if e == inFlight {
 				t.Fatalf("%s: a drained endpoint was chosen", policy)
 			}
-			e.Done(balance.Success, time.Millisecond, 0)
+			e.Done(balance.Success, balance.OwnRequest, time.Millisecond, 0)
 		}
 		if st := inFlight.Stats(0); !st.Drained || st.Active != 1 || s.Available() != 2 {
 			t.Errorf("%s: %+v, %d available, want one request in flight at the drained endpoint, and two others", policy, st, s.Available())
 		}
-		inFlight.Done(balance.Success, time.Millisecond, 0)
+		inFlight.Done(balance.Success, balance.OwnRequest, time.Millisecond, 0)
 		for _, e := range list {
 			e.SetDrained(true)
 		}
@@ -74,7 +74,7 @@ func TestSetWeight(t *testing.T) {
 			if e == list[0] {
 				got++
 			}
-			e.Done(balance.Success, 0, 0)
+			e.Done(balance.Success, balance.OwnRequest, 0, 0)
 		}
 		if got < want-5 || got > want+5 {
 			t.Errorf("%d of 400 requests, want about %d", got, want)

@@ -14,7 +14,7 @@ func asked(t *testing.T, c *balance.Set, now time.Duration) map[*balance.Endpoin
 	seen := map[*balance.Endpoint]bool{}
 	for range 200 {
 		e := pick(t, c, rand.Uint64(), now, nil)
-		e.Done(balance.Canceled, 0, now)
+		e.Done(balance.Canceled, balance.OwnRequest, 0, now)
 		seen[e] = true
 	}
 	return seen
@@ -27,20 +27,20 @@ func only(t *testing.T, c *balance.Set, e *balance.Endpoint, n int, o balance.Ou
 		for {
 			got := pick(t, c, rand.Uint64(), now, nil)
 			if got == e {
-				got.Done(o, 0, now)
+				got.Done(o, balance.OwnRequest, 0, now)
 				break
 			}
-			got.Done(balance.Canceled, 0, now)
+			got.Done(balance.Canceled, balance.OwnRequest, 0, now)
 		}
 	}
 }
 
 func TestEjection(t *testing.T) {
 	t.Parallel()
-	for _, o := range []balance.Outcome{balance.Failure, balance.ConnectFailure, balance.Reset, balance.Timeout} {
+	for _, o := range []balance.Outcome{balance.ConnectFailure, balance.Unavailable} {
 		c := several(3, balance.Config{Outlier: &balance.Outlier{Failures: 3, EjectionTime: time.Minute}})
 		bad := pick(t, c, 0, 0, nil)
-		bad.Done(o, 0, 0)
+		bad.Done(o, balance.OwnRequest, 0, 0)
 		only(t, c, bad, 1, o, 0)
 		only(t, c, bad, 1, balance.Success, 0)
 		only(t, c, bad, 2, o, 0)
@@ -81,9 +81,9 @@ func TestLateFailures(t *testing.T) {
 			flying = append(flying, e)
 		}
 	}
-	bad.Done(balance.Reset, 0, 0)
+	bad.Done(balance.Unavailable, balance.OwnRequest, 0, 0)
 	for _, e := range flying {
-		e.Done(balance.Reset, 0, time.Second)
+		e.Done(balance.Unavailable, balance.OwnRequest, 0, time.Second)
 	}
 	if len(flying) == 0 || asked(t, c, time.Minute-1)[bad] || !asked(t, c, time.Minute)[bad] {
 		t.Errorf("%d requests failed later, and the ejection was not of one minute", len(flying))
@@ -106,7 +106,7 @@ func TestMaxEjected(t *testing.T) {
 	} {
 		c := several(row.n, balance.Config{Outlier: &balance.Outlier{Failures: 1, EjectionTime: time.Minute, MaxEjected: row.percent}})
 		for range 1000 {
-			pick(t, c, rand.Uint64(), 0, nil).Done(balance.Failure, 0, 0)
+			pick(t, c, rand.Uint64(), 0, nil).Done(balance.ConnectFailure, balance.OwnRequest, 0, 0)
 		}
 		got := 0
 		for _, e := range c.All() {
@@ -131,7 +131,7 @@ func TestNoOutlier(t *testing.T) {
 	t.Parallel()
 	c := several(2, balance.Config{})
 	for range 1000 {
-		pick(t, c, rand.Uint64(), 0, nil).Done(balance.Failure, 0, 0)
+		pick(t, c, rand.Uint64(), 0, nil).Done(balance.ConnectFailure, balance.OwnRequest, 0, 0)
 	}
 	if n := len(asked(t, c, 0)); n != 2 {
 		t.Errorf("%d of 2 endpoints are in use, though ejection is not configured", n)

@@ -64,7 +64,7 @@ func leastRequest(_ *Set, m *members, random uint64, _ time.Duration, avoid *End
 // idle endpoints only the latency decides.
 func leastCost(_ *Set, m *members, random uint64, now time.Duration, avoid *Endpoint) *Endpoint {
 	a, b := drawTwo(m, random, avoid)
-	if a != b && b.cost(m.meanWeight, now) < a.cost(m.meanWeight, now) {
+	if a != b && cheaper(a, b, m.meanWeight, now) {
 		return b
 	}
 	return a

@@ -60,7 +60,7 @@ func TestShares(t *testing.T) {
 				for range n {
 					e := pick(t, c, r.Uint64(), 0, nil)
 					got[e.Value.(int)]++
-					e.Done(balance.Success, time.Millisecond, 0)
+					e.Done(balance.Success, balance.OwnRequest, time.Millisecond, 0)
 				}
 				total := 0
 				for _, w := range weights {
@@ -130,7 +130,7 @@ func TestLeastRequestPassesOver(t *testing.T) {
 		if e == busy {
 			t.Fatal("the busy endpoint was chosen beside an idle one")
 		}
-		e.Done(balance.Success, 0, 0)
+		e.Done(balance.Success, balance.OwnRequest, 0, 0)
 	}
 }
 
@@ -158,11 +158,11 @@ func TestPriorities(t *testing.T) {
 	expect(0, 0, 2)
 	s.SetDown(list[0], true)
 	expect(0, 2)
-	only(t, s, list[2], 1, balance.Reset, 0)
+	only(t, s, list[2], 1, balance.Unavailable, 0)
 	expect(0, 1)
-	only(t, s, list[1], 1, balance.Reset, 0)
+	only(t, s, list[1], 1, balance.Unavailable, 0)
 	expect(0, 3)
-	only(t, s, list[3], 1, balance.Reset, 0)
+	only(t, s, list[3], 1, balance.Unavailable, 0)
 	expect(0, 2) // all that are up are ejected
 	expect(time.Minute, 2)
 	s.SetDown(list[0], false)
@@ -188,7 +188,7 @@ func TestReplace(t *testing.T) {
 	if got := next.Stats(0); got.Active != 1 || got.Outcomes[balance.Reset] != 1 || got.Weight != 5 {
 		t.Errorf("got %+v, want the counters of the endpoint that it replaces", got)
 	}
-	inFlight.Done(balance.Success, time.Millisecond, 0)
+	inFlight.Done(balance.Success, balance.OwnRequest, time.Millisecond, 0)
 	if got := next.Stats(0); got.Active != 0 || got.Outcomes[balance.Success] != 1 {
 		t.Errorf("got %+v, want the request that the replaced endpoint had in flight", got)
 	}
@@ -238,7 +238,7 @@ func TestInherit(t *testing.T) {
 	t.Parallel()
 	config := balance.Config{Outlier: &balance.Outlier{Failures: 1, EjectionTime: time.Minute}}
 	before := several(3, config)
-	only(t, before, before.All()[0], 1, balance.Reset, 0)
+	only(t, before, before.All()[0], 1, balance.Unavailable, 0)
 	before.SetDown(before.All()[1], true)
 	for _, row := range []struct {
 		health, ejections bool

@@ -178,7 +178,7 @@ func endpointOf(e upstream.EndpointStats, now time.Duration) ProxyEndpoint {
 	for i, n := range e.Outcomes {
 		o := upstream.Outcome(i)
 		one.Requests[o.String()] = n
-		if o != upstream.Success && o != upstream.Canceled {
+		if o != upstream.Success && o != upstream.Canceled && o != upstream.Rejected {
 			one.Failed += n
 		}
 	}

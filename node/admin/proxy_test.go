@@ -68,10 +68,10 @@ func TestProxyState(t *testing.T) {
     {"name": "web", "active": 7, "waiting": 8, "refused": {"connections": 10, "requests": 9, "waiting": 11}, "lookups_failed": 12, "checks_failed": 13,
      "endpoints": [
        {"address": "127.0.0.1:1", "weight": 2, "configured_weight": 3, "drained": true, "healthy": true, "active": 2, "connections": 3,
-        "requests": {"canceled": 50000, "connect_failure": 20, "failure": 1, "local_failure": 0, "reset": 300, "success": 1000, "timeout": 4000},
+        "requests": {"canceled": 50000, "connect_failure": 20, "failure": 1, "local_failure": 0, "rejected": 0, "reset": 300, "success": 1000, "timeout": 4000, "unavailable": 0},
         "failed": 4321, "ejections": 0, "downs": 0},
        {"address": "127.0.0.1:2", "weight": 1, "configured_weight": 1, "drained": false, "healthy": false, "ejected_for": 0.002, "active": 0, "connections": 0,
-        "requests": {"canceled": 0, "connect_failure": 0, "failure": 0, "local_failure": 0, "reset": 0, "success": 0, "timeout": 0},
+        "requests": {"canceled": 0, "connect_failure": 0, "failure": 0, "local_failure": 0, "rejected": 0, "reset": 0, "success": 0, "timeout": 0, "unavailable": 0},
         "failed": 0, "ejections": 4, "downs": 5}
      ]}
   ]

@@ -60,9 +60,7 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, n
 	if shared.Before != nil {
 		cl.counters, before, setBefore = shared.Before.counters, shared.Before.byAddress(), shared.Before.set
 	}
-	cl.set = balance.New(&balance.Config{
-		Policy: cl.cfg.Balance, Limits: cl.cfg.Limits, Outlier: cl.cfg.Outlier, FailureLatency: cl.cfg.ConnectTimeout,
-	}, setBefore)
+	cl.set = balance.New(&balance.Config{Policy: cl.cfg.Balance, Limits: cl.cfg.Limits, Outlier: cl.cfg.Outlier}, setBefore)
 	if cl.cfg.TLS != nil {
 		if cl.tls, err = newClusterTLS(cl.cfg.TLS, shared, len(group.Loops()), &cl.counters.tls); err != nil {
 			return nil, fmt.Errorf("upstream: tls: %w", err)

@@ -49,12 +49,14 @@ type Outcome = balance.Outcome
 // The outcomes.
 const (
 	Success        = balance.Success
-	Failure        = balance.Failure        // the response reports a failure of the server: 5xx
+	Failure        = balance.Failure        // the response reports a failure of the server
 	ConnectFailure = balance.ConnectFailure // the connection could not be opened
 	Reset          = balance.Reset          // the connection ended before the response
 	Timeout        = balance.Timeout        // the response did not arrive in time
 	Canceled       = balance.Canceled       // the client left, which says nothing about the endpoint
 	LocalFailure   = balance.LocalFailure   // this machine lacked a resource to connect, which says nothing about the endpoint
+	Unavailable    = balance.Unavailable    // a connection that requests shared was lost, or the server says that it is unavailable
+	Rejected       = balance.Rejected       // the response is an error about the request
 
 	Outcomes = balance.Outcomes // number of outcomes
 )
@@ -103,7 +105,9 @@ func (e *Endpoint) Retired() bool { return e.balanced.Retired() }
 
 // Done ends a request for which Pick returned e. took is the time from Pick to the head of the response. now is the
 // loop's clock.
-func (e *Endpoint) Done(o Outcome, took, now time.Duration) { e.balanced.Done(o, took, now) }
+func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
+	e.balanced.Done(o, balance.OwnRequest, took, now)
+}
 
 // Connect counts a connection before it is opened. It reports whether limits.connections allows the connection. If
 // so, the caller must call Disconnect when the connection is closed or could not be opened.

@@ -46,9 +46,9 @@ func TestNotTheEndpointsFault(t *testing.T) {
 		if got := c.Snapshot().Endpoints[0].Latency + c.Snapshot().Endpoints[1].Latency; got != 0 {
 			t.Errorf("%v: the latency is %v, want none", o, got)
 		}
-		only(t, c, e, 1, upstream.Reset)
+		only(t, c, e, 1, upstream.ConnectFailure)
 		only(t, c, e, 1, o)
-		only(t, c, e, 1, upstream.Reset)
+		only(t, c, e, 1, upstream.ConnectFailure)
 		if asked(t, c)[e] {
 			t.Errorf("%v: two failures in a row, but for it, do not eject", o)
 		}

@@ -45,7 +45,7 @@ func TestReplacedClusterGoesOnCounting(t *testing.T) {
 	}
 	bad := pick(t, first, 0, nil)
 	bad.Done(upstream.Success, time.Millisecond, 0)
-	only(t, first, bad, 3, upstream.Reset)
+	only(t, first, bad, 3, upstream.ConnectFailure)
 	inFlight := pick(t, first, 0, nil)
 
 	next := ejecting(3, upstream.Outlier{Failures: 3, EjectionTime: time.Hour})
@@ -55,7 +55,7 @@ func TestReplacedClusterGoesOnCounting(t *testing.T) {
 	}
 	second := after(t, first, g, next)
 	got := statsOf(t, second, bad)
-	if got.Outcomes[upstream.Success] != 1 || got.Outcomes[upstream.Reset] != 3 || got.Ejections != 1 || got.Ejected == 0 || got.Latency == 0 || got.Weight != 7 {
+	if got.Outcomes[upstream.Success] != 1 || got.Outcomes[upstream.ConnectFailure] != 3 || got.Ejections != 1 || got.Ejected == 0 || got.Latency == 0 || got.Weight != 7 {
 		t.Errorf("got %+v, want the counters and the ejection of the endpoint before", got)
 	}
 	for range 2 { // the third request in flight, with the one of the first cluster
