@@ -141,8 +141,7 @@ func (c editTarget) checkDelete(i int) {
 			i-- // an empty list has no bytes, so the deletion of its only item removes the list, too
 		}
 	}
-	samePath := func(other walkItem) bool { return other.path == c.items[i].path }
-	if !slices.ContainsFunc(c.items[i+1:], samePath) { // with later values at the same path, Delete removes more than value i
+	if !hasTwin(c.items, i) { // with later values at the same path, Delete removes more than value i
 		c.checkWithoutValue(got, c.data, c.items, i, "Delete")
 	}
 	if s, err := c.Lookup(got, p); !errors.Is(err, field.ErrNotFound) && parentOf(c.items, i).span.Kind == field.Map {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"example.com/ferry/field"
@@ -35,6 +36,10 @@ func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 		// A patch with the same value may shorten its encoding: unnecessary digits of a number, or unnecessary bytes of a
 		// length.
 		base, err := patcher.Patch(nil, data, p, old)
+		var mismatch *format.TypeError
+		if errors.As(err, &mismatch) && hasTwin(items, i) {
+			continue // a change of the first of several values would be hidden from decoders that read the last one
+		}
 		if err != nil {
 			t.Errorf("Patch(%q) with the value that stands there: %v\n% x", it.path, err, data)
 			continue
@@ -55,6 +60,11 @@ func checkPatches(t testing.TB, f format.Format, data []byte, limit int) {
 	if !errors.Is(err, field.ErrNotFound) || !bytes.Equal(got, prefix) {
 		t.Errorf("Patch of an absent path: got % x, %v, want dst as it was and field.ErrNotFound\n% x", got, err, data)
 	}
+}
+
+// hasTwin reports whether a value after number i has the same path.
+func hasTwin(items []walkItem, i int) bool {
+	return slices.ContainsFunc(items[i+1:], func(other walkItem) bool { return other.path == items[i].path })
 }
 
 func checkContainerRefused(t testing.TB, patcher format.Patcher, data []byte, it walkItem, p field.Path) {

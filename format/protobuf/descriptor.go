@@ -1,7 +1,6 @@
 package protobuf
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,17 +15,43 @@ const (
 
 	filePackage = 2
 	fileMessage = 4
+	fileEnum    = 5
+	fileOptions = 8
+	fileSyntax  = 12
 
-	messageName   = 1
-	messageField  = 2
-	messageNested = 3
+	messageName    = 1
+	messageField   = 2
+	messageNested  = 3
+	messageEnum    = 4
+	messageOptions = 7
+	messageOneof   = 8
 
 	fieldName     = 1
 	fieldNumber   = 3
 	fieldLabel    = 4
 	fieldType     = 5
 	fieldTypeName = 6
+	fieldOptions  = 8
+	fieldOneof    = 9
+	fieldJSONName = 10
+
+	enumName  = 1
+	enumValue = 2
+
+	optionMapEntry = 7 // of a message
+
+	// Where a list of numbers is said to be packed: by an option of the field, or by a feature of the file, of a message
+	// or of the field.
+	optionPacked          = 2
+	fileFeatures          = 50
+	messageFeatures       = 12
+	fieldFeatures         = 21
+	featureRepeated       = 3
+	featureRepeatedPacked = 1
 )
+
+// typeEnum is FieldDescriptorProto.Type.TYPE_ENUM.
+const typeEnum = 14
 
 // labelRepeated is FieldDescriptorProto.Label.LABEL_REPEATED.
 const labelRepeated = 3
@@ -43,18 +68,12 @@ var descriptorTypes = [...]schema.Type{
 // ParseDescriptorSet returns the shape of one message of a FileDescriptorSet. message is the full name:
 // pkg.Outer.Inner. The set may be of proto2, proto3 or editions. Two commands write such a file: protoc
 // --include_imports --descriptor_set_out=FILE, and buf build -o FILE. The shape has the names of the .proto file. An
-// enum is an int32. A map is a list of messages with the fields key and value. Extensions are unknown fields. If a
-// message is missing, the error names it and lists messages that the set has.
+// enum is an int32 with the names of its values. A map is a list of messages with the fields key and value. Extensions
+// are unknown fields. If a message is missing, the error names it and lists messages that the set has.
 func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
-	s := descriptorSet{declared: map[string]encodedDescriptor{}, shapes: map[string]*schema.Message{}}
+	s := descriptorSet{declared: map[string]declaration{}, enums: map[string]encodedDescriptor{}, shapes: map[string]*schema.Message{}, named: map[string]*schema.Enum{}}
 	set := encodedDescriptor{data, field.Span{End: len(data)}}
-	err := set.eachMessage(setFile, func(file encodedDescriptor) error {
-		pkg, err := file.text(filePackage)
-		if err != nil {
-			return err
-		}
-		return s.declare(file, fileMessage, pkg, 0)
-	})
+	err := set.eachMessage(setFile, s.declareFile)
 	if err != nil {
 		return nil, fmt.Errorf("protobuf: this is no descriptor set: %w", err)
 	}
@@ -73,29 +92,70 @@ func ParseDescriptorSet(data []byte, message string) (*schema.Message, error) {
 	return root, nil
 }
 
-// descriptorSet is a parsed set. Its maps use full message names as keys.
+// descriptorSet is a parsed set. Its maps use full names as keys.
 type descriptorSet struct {
-	declared      map[string]encodedDescriptor
+	declared      map[string]declaration
+	enums         map[string]encodedDescriptor
 	shapes        map[string]*schema.Message // the requested message, and all messages that its fields refer to
+	named         map[string]*schema.Enum    // the enums that fields of these messages refer to
 	withoutFields []*schema.Message          // shapes that have no fields yet
 }
 
-// declare registers the messages in the records of d that have this field number. It also registers the messages nested
-// in them. depth is the number of messages around d.
-func (s *descriptorSet) declare(d encodedDescriptor, number int, scope string, depth int) error {
+// declaration is an encoded message descriptor.
+type declaration struct {
+	encodedDescriptor
+	expanded bool // lists of numbers are not packed unless a field says so
+}
+
+// declareFile registers the messages and enums of a file.
+func (s *descriptorSet) declareFile(file encodedDescriptor) error {
+	scope, err := file.text(filePackage)
+	if err != nil {
+		return err
+	}
+	syntax, err := file.text(fileSyntax)
+	if err != nil {
+		return err
+	}
+	expanded, err := file.expanded(fileOptions, fileFeatures, syntax == "" || syntax == "proto2")
+	if err != nil {
+		return err
+	}
+	if err := s.declareEnums(file, fileEnum, scope); err != nil {
+		return err
+	}
+	return s.declare(declaration{file, expanded}, fileMessage, scope, 0)
+}
+
+// declare registers the messages in the records of d that have this field number. It also registers what is nested in
+// them. depth is the number of messages around d.
+func (s *descriptorSet) declare(d declaration, number int, scope string, depth int) error {
 	if depth > MaxDepth {
 		return syntaxError(d.span.Head, fmt.Sprintf("messages nest deeper than %d", MaxDepth))
 	}
 	return d.eachMessage(number, func(message encodedDescriptor) error {
-		name, err := message.text(messageName)
+		name, err := message.scopedName(messageName, scope)
 		if err != nil {
 			return err
 		}
-		if scope != "" {
-			name = scope + "." + name
+		expanded, err := message.expanded(messageOptions, messageFeatures, d.expanded)
+		if err != nil {
+			return err
 		}
-		s.declared[name] = message
-		return s.declare(message, messageNested, name, depth+1)
+		if err := s.declareEnums(message, messageEnum, name); err != nil {
+			return err
+		}
+		s.declared[name] = declaration{message, expanded}
+		return s.declare(s.declared[name], messageNested, name, depth+1)
+	})
+}
+
+// declareEnums registers the enums in the records of d that have this field number.
+func (s *descriptorSet) declareEnums(d encodedDescriptor, number int, scope string) error {
+	return d.eachMessage(number, func(enum encodedDescriptor) error {
+		name, err := enum.scopedName(enumName, scope)
+		s.enums[name] = enum
+		return err
 	})
 }
 
@@ -112,12 +172,30 @@ func (s *descriptorSet) shapeOf(name string) *schema.Message {
 
 // addFields adds the fields of m to m.
 func (s *descriptorSet) addFields(m *schema.Message) error {
-	return s.declared[m.Name].eachMessage(messageField, func(d encodedDescriptor) error {
+	message := s.declared[m.Name]
+	var oneofs []string
+	err := message.eachMessage(messageOneof, func(d encodedDescriptor) error {
+		name, err := d.text(messageName)
+		oneofs = append(oneofs, name)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	err = message.eachMessage(messageOptions, func(d encodedDescriptor) error {
+		n, err := d.integer(optionMapEntry)
+		m.MapEntry = n != 0
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return message.eachMessage(messageField, func(d encodedDescriptor) error {
 		name, err := d.text(fieldName)
 		if err != nil {
 			return err
 		}
-		f, err := s.field(d)
+		f, err := s.field(d, message.expanded, oneofs)
 		if err != nil {
 			return fmt.Errorf("field %s: %w", name, err)
 		}
@@ -127,7 +205,9 @@ func (s *descriptorSet) addFields(m *schema.Message) error {
 	})
 }
 
-func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
+// field returns the field that d describes. expanded holds if lists of numbers in its message are not packed. oneofs are
+// the names of the message's oneofs.
+func (s *descriptorSet) field(d encodedDescriptor, expanded bool, oneofs []string) (f schema.Field, err error) {
 	var n [fieldType + 1]int64
 	for _, number := range []int{fieldNumber, fieldLabel, fieldType} {
 		if n[number], err = d.integer(number); err != nil {
@@ -141,7 +221,18 @@ func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
 		return f, fmt.Errorf("type %d is not 1 to %d", n[fieldType], len(descriptorTypes)-1)
 	}
 	f.Number, f.Repeated, f.Type = int(n[fieldNumber]), n[fieldLabel] == labelRepeated, descriptorTypes[n[fieldType]]
-	if f.Type != schema.Nested {
+	if f.JSONName, err = d.text(fieldJSONName); err != nil {
+		return f, err
+	}
+	if f.Oneof, err = d.oneof(oneofs); err != nil {
+		return f, err
+	}
+	if f.Repeated && isPackable(f.Type) {
+		if f.Expanded, err = d.fieldExpanded(expanded); err != nil {
+			return f, err
+		}
+	}
+	if f.Type != schema.Nested && n[fieldType] != typeEnum {
 		return f, nil
 	}
 	name, err := d.text(fieldTypeName)
@@ -149,11 +240,35 @@ func (s *descriptorSet) field(d encodedDescriptor) (f schema.Field, err error) {
 		return f, err
 	}
 	name = strings.TrimPrefix(name, ".")
+	if n[fieldType] == typeEnum {
+		f.Enum, err = s.enumOf(name)
+		return f, err
+	}
 	if _, ok := s.declared[name]; !ok {
 		return f, fmt.Errorf("its type %q is in another file: write the set with --include_imports", name)
 	}
 	f.Message = s.shapeOf(name)
 	return f, nil
+}
+
+// enumOf returns the enum with this full name, or nil if it is in a file that the set has not.
+func (s *descriptorSet) enumOf(name string) (*schema.Enum, error) {
+	d, ok := s.enums[name]
+	if e := s.named[name]; e != nil || !ok {
+		return e, nil
+	}
+	e := &schema.Enum{Name: name}
+	s.named[name] = e
+	err := d.eachMessage(enumValue, func(value encodedDescriptor) error {
+		text, err := value.text(1)
+		if err != nil {
+			return err
+		}
+		n, err := value.integer(2)
+		e.Values = append(e.Values, schema.EnumValue{Name: text, Number: int32(n)})
+		return err
+	})
+	return e, err
 }
 
 // suggestNames returns message names for an error. It lists the names whose last part is similar to that of name. If
@@ -180,54 +295,4 @@ func (s *descriptorSet) suggestNames(name string) string {
 		alike = append(alike[:most], "...")
 	}
 	return verb + strings.Join(alike, ", ")
-}
-
-// encodedDescriptor is one encoded message of a descriptor set.
-type encodedDescriptor struct {
-	data []byte
-	span field.Span
-}
-
-// eachMessage calls visit for each record of d that has this field number. Each of these records must be a message.
-func (d encodedDescriptor) eachMessage(number int, visit func(encodedDescriptor) error) error {
-	for pos := d.span.Off; pos < d.span.End; {
-		r, err := findRecord(d.data, pos, d.span.End, number)
-		if errors.Is(err, field.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if r.wire() != wireLength {
-			return syntaxError(r.head, fmt.Sprintf("field %d has wire type %d and is no message", number, r.wire()))
-		}
-		if err := visit(encodedDescriptor{d.data, r.span()}); err != nil {
-			return err
-		}
-		pos = r.end
-	}
-	return nil
-}
-
-// text returns the text field with this number, or "" if d has none.
-func (d encodedDescriptor) text(number int) (string, error) {
-	v, err := d.value(number, field.String)
-	return string(v.Bytes), err
-}
-
-// integer returns the integer field with this number, or 0 if d has none.
-func (d encodedDescriptor) integer(number int) (int64, error) {
-	v, err := d.value(number, field.Int32)
-	return v.Int, err
-}
-
-func (d encodedDescriptor) value(number int, as field.Type) (field.Value, error) {
-	r, err := findRecord(d.data, d.span.Off, d.span.End, number)
-	if errors.Is(err, field.ErrNotFound) {
-		return field.Value{}, nil
-	}
-	if err != nil {
-		return field.Value{}, err
-	}
-	return Format{}.Value(d.data, r.span(), as)
 }

@@ -34,6 +34,12 @@ file {
     field { name: "labels" number: 6 label: LABEL_REPEATED type: TYPE_MESSAGE type_name: ".plant.Pump.LabelsEntry" }
     field { name: "unit" number: 7 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".plant.unit.Unit" }
     field { name: "samples" number: 536870911 label: LABEL_REPEATED type: TYPE_DOUBLE }
+    field { name: "old_samples" number: 8 label: LABEL_REPEATED type: TYPE_INT32 options { packed: false } }
+    field { name: "by_hand" number: 9 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 0 json_name: "manual" }
+    field { name: "by_program" number: 10 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".plant.Pump.Part" oneof_index: 0 }
+    field { name: "hint" number: 11 label: LABEL_OPTIONAL type: TYPE_STRING oneof_index: 1 proto3_optional: true }
+    oneof_decl { name: "control" }
+    oneof_decl { name: "_hint" }
     nested_type { name: "Part" field { name: "id" number: 1 label: LABEL_OPTIONAL type: TYPE_FIXED64 } }
     nested_type {
       name: "LabelsEntry"
@@ -50,12 +56,25 @@ file {
     name: "Old"
     field { name: "must" number: 1 label: LABEL_REQUIRED type: TYPE_BOOL }
     field { name: "group" number: 2 label: LABEL_OPTIONAL type: TYPE_GROUP type_name: ".Old.Group" }
+    field { name: "packed" number: 3 label: LABEL_REPEATED type: TYPE_INT32 options { packed: true } }
+    field { name: "plain" number: 4 label: LABEL_REPEATED type: TYPE_INT32 }
     nested_type { name: "Group" field { name: "x" number: 1 label: LABEL_OPTIONAL type: TYPE_INT32 } }
   }
 }
 file {
   name: "new.proto" syntax: "editions" edition: EDITION_2023
-  message_type { name: "New" field { name: "x" number: 1 label: LABEL_OPTIONAL type: TYPE_SFIXED32 } }
+  message_type {
+    name: "New"
+    field { name: "x" number: 1 label: LABEL_OPTIONAL type: TYPE_SFIXED32 }
+    field { name: "packed" number: 2 label: LABEL_REPEATED type: TYPE_INT32 }
+    field { name: "plain" number: 3 label: LABEL_REPEATED type: TYPE_INT32 options { features { repeated_field_encoding: EXPANDED } } }
+  }
+  message_type {
+    name: "Plain"
+    field { name: "plain" number: 1 label: LABEL_REPEATED type: TYPE_INT32 }
+    field { name: "packed" number: 2 label: LABEL_REPEATED type: TYPE_INT32 options { features { repeated_field_encoding: PACKED } } }
+    options { features { repeated_field_encoding: EXPANDED } }
+  }
 }`
 
 func plantSet(t testing.TB) (*descriptorpb.FileDescriptorSet, []byte) {
@@ -77,7 +96,7 @@ func TestParseDescriptorSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"plant.Pump", "plant.Pump.Part", "plant.unit.Unit", "Old", "New"} {
+	for _, name := range []string{"plant.Pump", "plant.Pump.Part", "plant.unit.Unit", "Old", "New", "Plain"} {
 		m, err := ParseDescriptorSet(data, name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -116,7 +135,7 @@ func compareShape(t *testing.T, m *schema.Message, want protoreflect.MessageDesc
 		return
 	}
 	seen[m.Name] = true
-	if m.Name != string(want.FullName()) || len(m.Fields) != want.Fields().Len() {
+	if m.Name != string(want.FullName()) || len(m.Fields) != want.Fields().Len() || m.MapEntry != want.IsMapEntry() {
 		t.Errorf("got %s with %d fields, want %s with %d", m.Name, len(m.Fields), want.FullName(), want.Fields().Len())
 		return
 	}
@@ -136,8 +155,37 @@ func compareShape(t *testing.T, m *schema.Message, want protoreflect.MessageDesc
 		if got.Name != string(w.Name()) || got.Number != int(w.Number()) || got.Repeated != (w.Cardinality() == protoreflect.Repeated) || got.Type.String() != kind {
 			t.Errorf("%s: got %+v, want %v %s = %d", m.Name, got, w.Cardinality(), w.Name(), w.Number())
 		}
+		oneof := ""
+		if o := w.ContainingOneof(); o != nil {
+			oneof = string(o.Name())
+		}
+		expanded := w.IsList() && isPackable(got.Type) && !w.IsPacked()
+		if got.Oneof != oneof || got.Expanded != expanded || w.HasJSONName() && got.JSONName != w.JSONName() {
+			t.Errorf("%s: got %+v, want the oneof %q, JSON name %s, expanded %v", m.Name, got, oneof, w.JSONName(), expanded)
+		}
+		compareEnum(t, got.Enum, w.Enum())
 		if w.Message() != nil {
 			compareShape(t, got.Message, w.Message(), seen)
+		}
+	}
+}
+
+// compareEnum compares e with the library's result.
+func compareEnum(t *testing.T, e *schema.Enum, want protoreflect.EnumDescriptor) {
+	t.Helper()
+	if e == nil || want == nil {
+		if e != nil || want != nil {
+			t.Errorf("got the enum %v, want %v", e, want)
+		}
+		return
+	}
+	if e.Name != string(want.FullName()) || len(e.Values) != want.Values().Len() {
+		t.Errorf("got %+v, want the enum %s of %d values", e, want.FullName(), want.Values().Len())
+		return
+	}
+	for i, v := range e.Values {
+		if w := want.Values().Get(i); v.Name != string(w.Name()) || v.Number != int32(w.Number()) {
+			t.Errorf("%s: got %+v, want %s = %d", e.Name, v, w.Name(), w.Number())
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 // Insert plans a new field at the end of its message, or a new item of a repeated field. An empty list has no bytes, so
 // the insertion of item 0 creates the list. A whole list cannot be inserted. A field that the schema does not describe
 // is encoded by the kind of v: an integer or bool becomes a varint, and a float has eight bytes. Text, bytes, Untyped
-// and the records of a Map get a length. The other rules are those of format.Editor.
+// and the records of a Map get a length. If the message has another member of the field's oneof, the error is a
+// *format.TypeError. The other rules are those of format.Editor.
 func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value) error {
 	e.Reset(data)
 	steps := p.Steps()
@@ -49,7 +50,27 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if d.Repeated {
 		return typeMismatch(v.Kind, field.AnyType, fmt.Sprintf("field %d (%s) is a list: insert its items one by one", d.Number, d.Name))
 	}
+	if err := checkOneof(data, parent, d); err != nil {
+		return err
+	}
 	return appendField(e, data, parent, d, v, len(steps), &t)
+}
+
+// checkOneof returns an error if the message has a member of the oneof that d belongs to.
+func checkOneof(data []byte, message valuePlace, d schema.Field) error {
+	for i := 0; d.Oneof != "" && i < len(message.message.Fields); i++ {
+		other := &message.message.Fields[i]
+		if other.Oneof != d.Oneof {
+			continue
+		}
+		switch _, err := findRecord(data, message.span.Off, message.span.End, other.Number); {
+		case err == nil:
+			return typeMismatch(encodingOf(d.Type).kind, field.AnyType, fmt.Sprintf("field %d (%s) is there, another member of the oneof %s: delete it first", other.Number, other.Name, d.Oneof))
+		case !errors.Is(err, field.ErrNotFound):
+			return err
+		}
+	}
+	return nil
 }
 
 // insertFirstItem inserts the first item of a list. The last step is the index of the item; the steps before it lead to
@@ -129,11 +150,13 @@ func insertRecord(e *format.Edit, data []byte, pos int, d *schema.Field, v field
 // contentOf appends the encoding of v, a new value of field d. It differs from valuePlace.content, which needs an
 // existing record.
 func contentOf(dst []byte, d *schema.Field, v field.Value, depth int) ([]byte, error) {
-	if v.Kind == field.Untyped && d.Type == schema.Bytes {
+	switch {
+	case v.Kind == field.Untyped && d.Type == schema.Bytes:
 		return v.Bytes, nil
+	case v.Kind == field.Map && d.Type == schema.Nested:
+		return validatedMessage(d.Message, v, depth)
 	}
-	item := itemOf(record{tag: int(encodingOf(d.Type).wire)}, d)
-	return item.content(dst, v, depth)
+	return appendTyped(dst, d.Type, v)
 }
 
 // insertItem plans a new list item before the item that has this index.
@@ -183,7 +206,7 @@ func (f Format) Delete(e *format.Edit, data []byte, p field.Path) error {
 	if p.Len() == 0 {
 		return format.ErrWhole
 	}
-	var t enclosingRecords
+	t := enclosingRecords{deleting: true}
 	at, err := f.followPath(data, p.Steps(), &t)
 	if err != nil {
 		return err

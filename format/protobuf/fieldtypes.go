@@ -58,16 +58,18 @@ func fieldByNumber(m *schema.Message, number int, hint *int) *schema.Field {
 	if m == nil {
 		return nil
 	}
-	for n := len(m.Fields); n > 0; n-- {
-		if *hint >= len(m.Fields) {
-			*hint = 0
+	for _, at := range [...]int{*hint, *hint + 1} { // the field of the record before, and the next one
+		if at < len(m.Fields) && m.Fields[at].Number == number {
+			*hint = at
+			return &m.Fields[at]
 		}
-		if d := &m.Fields[*hint]; d.Number == number {
-			return d
-		}
-		*hint++
 	}
-	return nil
+	at := m.IndexOfNumber(number)
+	if at < 0 {
+		return nil
+	}
+	*hint = at
+	return &m.Fields[at]
 }
 
 // numberOfName returns the field number that a step names in m, which may be nil. The step is a name in the schema, or

@@ -16,7 +16,9 @@ var (
 // all messages around the value. With a schema, v is encoded as the type of the field. Without a schema, the wire type
 // of the old value decides. An integer becomes a varint, or has four or eight bytes. A float has four or eight bytes. A
 // bool becomes a varint. Text and bytes get a length. Untyped bytes are copied. A float that float32 would round gives
-// an error: use Cast first. For a Map, v.Bytes is the records of a message. On an error Patch returns dst unchanged.
+// an error: use Cast first. For a Map, v.Bytes is the records of a message. A field that no schema describes must occur
+// once in its message, because decoders read the last of several records, or all. On an error Patch returns dst
+// unchanged.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
 	var e format.Edit
 	if err := f.Replace(&e, data, p, v); err != nil {

@@ -1,14 +1,18 @@
 package protobuf
 
 import (
+	"errors"
+	"fmt"
+
 	"example.com/ferry/field"
 	"example.com/ferry/format/schema"
 )
 
 // enclosingRecords holds the records around the value that a path leads to, outermost first.
 type enclosingRecords struct {
-	records [field.MaxSteps]record
-	n       int
+	records  [field.MaxSteps]record
+	n        int
+	deleting bool // the last step of the path may lead to several records
 }
 
 func (t *enclosingRecords) push(r record) {
@@ -37,13 +41,29 @@ func (f Format) followPath(data []byte, steps []field.Step, t *enclosingRecords)
 			if i > 0 {
 				t.push(at.record)
 			}
-			at, err = at.step(data, &steps[i])
+			end := at.span.End
+			if at, err = at.step(data, &steps[i]); err == nil && t != nil && at.shape == nil && (!t.deleting || i < len(steps)-1) {
+				err = checkSingle(data, at.record, end)
+			}
 		}
 		if err != nil {
 			return valuePlace{}, err
 		}
 	}
 	return at, nil
+}
+
+// checkSingle refuses to change r, a record that no schema describes, if its message has another record with the same
+// number: decoders read the last one or merge all of them, and r is the first. The message ends at end.
+func checkSingle(data []byte, r record, end int) error {
+	_, err := findRecord(data, r.end, end, r.number())
+	switch {
+	case err == nil:
+		return typeMismatch(r.span().Kind, field.AnyType, fmt.Sprintf("field %d occurs more than once, and decoders may read the last one only: use a schema, which says whether it is a list", r.number()))
+	case errors.Is(err, field.ErrNotFound):
+		return nil
+	}
+	return err
 }
 
 // isItem reports whether p is an item of a repeated field.

@@ -21,7 +21,7 @@ const maxTag = 5
 // - groups, which many consumers do not support, and tags of more than five bytes
 //
 // - with a schema: a string that is not UTF-8, a value that does not have the encoding or range of its field, a
-// singular field that occurs twice, and a repeated field with other fields between its records
+// singular field that occurs twice, two members of a oneof, and a repeated field with other fields between its records
 //
 // Fields that the schema does not describe are accepted. Without a schema, Validate cannot know which fields repeat,
 // and it does not read the content of a field with a length. Empty data is a message without fields. A message ends
@@ -80,7 +80,7 @@ func (v *validator) validateMessage(pos, end int, m *schema.Message, depth int) 
 		d := fieldByNumber(m, r.number(), &hint)
 		if d != nil {
 			if v.strict && (d != before || !d.Repeated) {
-				open.Add(&v.seen, keyset.Int(uint64(r.number()), false))
+				open.Add(&v.seen, placeHash(d))
 				fields++
 			}
 			if err := v.validateField(&r, d, depth); err != nil {
@@ -95,7 +95,7 @@ func (v *validator) validateMessage(pos, end int, m *schema.Message, depth int) 
 			if err != nil {
 				return err
 			}
-			return duplicateFieldError(&r, fieldByNumber(m, r.number(), &hint))
+			return v.duplicateFieldError(start, &r, m)
 		}
 	}
 	return nil
@@ -112,7 +112,20 @@ func checkCommonRecord(data []byte, r record) error {
 	return nil
 }
 
-func duplicateFieldError(r *record, d *schema.Field) error {
+// duplicateFieldError returns the error for r, a record in a place that an earlier record of its message takes. The
+// message has the shape m and begins at start.
+func (v *validator) duplicateFieldError(start int, r *record, m *schema.Message) error {
+	d := fieldAt(v.data, r.head, r.end, m)
+	for pos := start; pos < r.head && d.Oneof != ""; {
+		before, err := readRecord(v.data, pos, r.head)
+		if err != nil {
+			return err
+		}
+		if other := fieldAt(v.data, pos, r.head, m); other != nil && other != d && other.Oneof == d.Oneof {
+			return syntaxError(r.head, fmt.Sprintf("field %d (%s) behind field %d (%s): both are members of the oneof %s, of which a message has one", d.Number, d.Name, other.Number, other.Name, d.Oneof))
+		}
+		pos = before.end
+	}
 	if d.Repeated {
 		return syntaxError(r.head, fmt.Sprintf("more of field %d (%s) behind other fields: a list has to stand in one piece", r.number(), d.Name))
 	}
@@ -185,18 +198,33 @@ func inRange(n field.Value, t schema.Type) bool {
 // returns the offset of the second record, or -1. count is the number of records that recordHeads yields.
 func findDuplicate(data []byte, start, end int, m *schema.Message, count int) int {
 	same := func(a, b int) bool {
-		x, _, err := readVarint(data, a, end)
-		if err != nil {
-			return false
-		}
-		y, _, err := readVarint(data, b, end)
-		return err == nil && x>>3 == y>>3
+		x, y := fieldAt(data, a, end, m), fieldAt(data, b, end, m)
+		return x != nil && y != nil && (x.Number == y.Number || x.Oneof != "" && x.Oneof == y.Oneof)
 	}
 	return keyset.Duplicate(count, end-start, recordHeads(data, start, end, m), same)
 }
 
-// recordHeads yields the offset and the number's hash of each record that must not share its number with another. These
-// are the records of known fields, except that of a list only the first record counts.
+// fieldAt returns the field of the record at pos, or nil.
+func fieldAt(data []byte, pos, end int, m *schema.Message) *schema.Field {
+	tag, _, err := readVarint(data, pos, end)
+	if err != nil {
+		return nil
+	}
+	hint := 0
+	return fieldByNumber(m, int(tag>>3), &hint)
+}
+
+// placeHash returns the hash of the place in a message that a field takes. The members of a oneof take one place.
+func placeHash(d *schema.Field) uint64 {
+	if d.Oneof != "" {
+		h, _ := keyset.Hash([]byte(d.Oneof), false)
+		return h
+	}
+	return keyset.Int(uint64(d.Number), false)
+}
+
+// recordHeads yields the offset and the hash of the place of each record that must not share its place with another.
+// These are the records of known fields, except that of a list only the first record counts.
 func recordHeads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
 		hint := 0
@@ -207,7 +235,7 @@ func recordHeads(data []byte, start, end int, m *schema.Message) iter.Seq2[int, 
 				return
 			}
 			d := fieldByNumber(m, r.number(), &hint)
-			if d != nil && (d != before || !d.Repeated) && !yield(r.head, keyset.Int(uint64(r.number()), false)) {
+			if d != nil && (d != before || !d.Repeated) && !yield(r.head, placeHash(d)) {
 				return
 			}
 			before, pos = d, r.end

@@ -2,14 +2,42 @@ package schema
 
 import (
 	"slices"
+	"sync/atomic"
 
 	"example.com/ferry/field"
 )
 
-// Message is the shape of one message, or of one node in a message.
+// Message is the shape of one message, or of one node in a message. It must not change after its first use.
 type Message struct {
-	Name   string // name of the type, for error messages
-	Fields []Field
+	Name     string // name of the type, for error messages
+	Fields   []Field
+	MapEntry bool // the message is an entry of a protobuf map: its fields are key and value
+
+	byNumber atomic.Pointer[map[int]int] // index in Fields by number; nil until the first search in many fields
+}
+
+// maxLinear is the number of fields up to which a search compares them one by one.
+const maxLinear = 16
+
+// IndexOfNumber returns the index in Fields of the field with this number, or -1. The time does not grow with the number
+// of fields: a message from outside has any number of records, and none may have a number of the schema.
+func (m *Message) IndexOfNumber(number int) int {
+	if len(m.Fields) <= maxLinear {
+		return slices.IndexFunc(m.Fields, func(f Field) bool { return f.Number == number })
+	}
+	table := m.byNumber.Load()
+	if table == nil {
+		table = new(map[int]int)
+		*table = make(map[int]int, len(m.Fields))
+		for i := len(m.Fields) - 1; i >= 0; i-- { // the first of two fields with one number counts
+			(*table)[m.Fields[i].Number] = i
+		}
+		m.byNumber.Store(table)
+	}
+	if i, ok := (*table)[number]; ok {
+		return i
+	}
+	return -1
 }
 
 // Field is one field of a Message.
@@ -19,6 +47,23 @@ type Field struct {
 	Type     Type
 	Repeated bool     // the field is a list of Type
 	Message  *Message // shape of a Nested field; a recursive type refers to itself
+
+	JSONName string // name in ProtoJSON; empty for the lowerCamelCase form of Name
+	Oneof    string // name of the protobuf oneof that the field is a member of
+	Enum     *Enum  // values of an Int32 that is an enum in protobuf
+	Expanded bool   // a protobuf writer gives each number of the list a record of its own: [packed = false]
+}
+
+// Enum is a protobuf enum.
+type Enum struct {
+	Name   string
+	Values []EnumValue // two names may have one number
+}
+
+// EnumValue is one name of an Enum.
+type EnumValue struct {
+	Name   string
+	Number int32
 }
 
 // Root returns a field for a whole message of the shape m. The field is Nested, without a name and a number.
@@ -38,7 +83,7 @@ func (f *Field) Child(step field.Step) (Field, bool) {
 	fields := f.Message.Fields
 	i := slices.IndexFunc(fields, func(c Field) bool { return c.Name == step.Name })
 	if number := max(step.Key, step.Index); i < 0 && number >= 0 {
-		i = slices.IndexFunc(fields, func(c Field) bool { return c.Number == number })
+		i = f.Message.IndexOfNumber(number)
 	}
 	if i < 0 {
 		return Field{}, false

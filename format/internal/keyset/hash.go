@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// hashSeed and secondSeed are secret, so that an attacker cannot choose keys with equal hashes.
-var hashSeed, secondSeed = rand.Uint64(), rand.Uint64()
+// hashSeed, secondSeed and factor are secret, so that an attacker cannot choose keys with equal hashes.
+var hashSeed, secondSeed, factor = rand.Uint64(), rand.Uint64(), rand.Uint64() | 1
 
 const (
 	lowBits        = 0x0101010101010101
@@ -45,7 +45,7 @@ func hashLong(b []byte, fold bool) (h uint64, ascii bool) {
 		if fold {
 			w = lowerASCII(w)
 		}
-		h = mulFold(h^w, hashMultiplier)
+		h = mulFold(h^w, factor)
 		b = b[8:]
 	}
 	w := loadTail(b)

@@ -122,11 +122,65 @@ func TestNestedMaps(t *testing.T) {
 	if s.Close(&outer) {
 		t.Error("the outer map forgot its keys")
 	}
-	many := s.Open()
-	for i := range maxKeys + 1 {
-		add(&many, strings.Repeat("x", i))
+}
+
+// TestManyKeys opens maps of various sizes in one another. Only maps with a key twice may need Duplicate.
+func TestManyKeys(t *testing.T) {
+	for _, sizes := range [][]int{{65}, {1000}, {64, 1}, {64, 200}, {10, 60, 70, 3}, {63, 2, 2}, {100, 100, 100}} {
+		for twice := -1; twice < len(sizes); twice++ {
+			var s Stack
+			var maps []Map
+			add := func(n int) {
+				h, _ := Hash([]byte{byte(n), byte(n >> 8)}, false)
+				maps[len(maps)-1].Add(&s, h)
+			}
+			for level, size := range sizes {
+				maps = append(maps, s.Open())
+				for n := range size {
+					add(n)
+				}
+				if level == twice {
+					add(size / 2)
+				}
+			}
+			for level := len(sizes) - 1; level >= 0; level-- {
+				m := maps[level]
+				maps = maps[:level+1]
+				small := s.Open()
+				if small.Add(&s, 1); !s.Close(&small) {
+					t.Errorf("%v: a map of one key is undecided", sizes)
+				}
+				add(5000)
+				m = maps[level]
+				if s.Close(&m) == (level == twice) {
+					t.Errorf("%v: level %d, a key twice in level %d: got the other result", sizes, level, twice)
+				}
+			}
+			if s.n != 0 || s.heap != nil {
+				t.Errorf("%v: %d keys are left, and a heap of %v", sizes, s.n, s.heap)
+			}
+		}
 	}
-	if s.Close(&many) {
-		t.Error("more keys than there is room for were all compared")
+}
+
+func TestDistinct(t *testing.T) {
+	for _, n := range []int{0, 1, 24, 25, 300, 70000} {
+		var hashes []uint64
+		for i := range n {
+			h, _ := Hash(fmt.Append(nil, i), false)
+			hashes = append(hashes, h|wholeHash)
+		}
+		if !distinct(hashes, 32) {
+			t.Errorf("%d hashes: two are said to be equal", n)
+		}
+		if n > 0 && distinct(append(hashes, hashes[n/2]), 32) {
+			t.Errorf("%d hashes: one occurs twice, and is not found", n)
+		}
+	}
+	if distinct(make([]uint64, 1000), 32) {
+		t.Error("1000 equal hashes are said to be different")
+	}
+	if distinct([]uint64{7, 7 | wholeHash}, 32) || !distinct([]uint64{7 | wholeHash, 7 | wholeHash | 1<<40}, 32) {
+		t.Error("half a hash is equal to a whole one with the same half, and two whole ones are equal only if both halves are")
 	}
 }
