@@ -47,7 +47,8 @@ type function struct {
 	mu      sync.Mutex // held for a moment
 	guest   *guest     // of a wasm function
 	running *running
-	err     error // why it ended, unless it was stopped
+	err     error              // why it did not start or has ended, unless it was stopped
+	unkeep  context.CancelFunc // ends keep; nil while the function is stopped
 }
 
 // backend handles the messages of a function whose code is not part of this program.
@@ -153,20 +154,14 @@ func (fs *functions) with(name string, do func(*function) error) error {
 	return fmt.Errorf("%w: %s", admin.ErrNoFunction, name)
 }
 
-// startAll starts the functions. The error is that of a function of the configuration. A deployed one that does not start shows why, as one
-// that has ended by itself: the node is needed to replace or remove it.
-func (fs *functions) startAll(ctx context.Context) error {
-	for _, f := range fs.all() {
-		err := f.start(ctx)
-		if err != nil && f.version > 0 && ctx.Err() == nil {
-			f.node.log.Error("a deployed function does not run", "function", f.Name, "err", err)
-			continue
+// startAll starts the functions at the same time. One that does not start is logged, and keep starts it again: the other parts of the node do
+// not depend on it.
+func (fs *functions) startAll(ctx context.Context) {
+	each(fs.all(), func(f *function) {
+		if err := f.start(ctx); err != nil && ctx.Err() == nil {
+			f.node.log.Error("a function does not run: it is started again", "function", f.Name, "err", err)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
 func (fs *functions) stopAll() {
@@ -175,6 +170,7 @@ func (fs *functions) stopAll() {
 	}
 }
 
+// start starts the function. Until it is stopped, keep starts it again after each end, also if this start fails.
 func (f *function) start(ctx context.Context) error {
 	f.change.Lock()
 	defer f.change.Unlock()
@@ -184,16 +180,29 @@ func (f *function) start(ctx context.Context) error {
 	if f.state().Running {
 		return nil
 	}
-	f.end()
+	err := f.restart(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unkeep == nil && ctx.Err() == nil {
+		var kept context.Context
+		kept, f.unkeep = context.WithCancel(context.WithoutCancel(ctx))
+		go f.keep(kept)
+	}
+	return err
+}
+
+// restart opens the function. After an error nothing of it is open. change is held.
+func (f *function) restart(ctx context.Context) error {
+	f.release()
 	r, err := f.open(ctx)
 	if err != nil {
-		f.end()
+		f.release()
 		return f.set(nil, err)
 	}
 	return f.set(r, nil)
 }
 
-// open starts the function's backend, connects it and subscribes. After an error, end releases what was opened. change is held.
+// open starts the function's backend, connects it and subscribes. After an error, release closes what was opened. change is held.
 func (f *function) open(ctx context.Context) (*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -241,21 +250,34 @@ func (f *function) dial(ctx context.Context) (*stream.Client, error) {
 }
 
 func (f *function) stop() {
+	f.forget()
 	f.change.Lock()
 	defer f.change.Unlock()
+	f.forget() // a start may have waited for change
 	f.end()
 }
 
 // retire stops a function that a reload removes. The admin server may still hold it, and cannot start it again.
 func (f *function) retire() {
+	f.forget()
 	f.change.Lock()
 	defer f.change.Unlock()
+	f.forget()
 	f.retired = true
 	f.end()
 }
 
-// end closes connection and backend; change is held.
+// end closes what is open and forgets why the function did not run; change is held.
 func (f *function) end() {
+	f.release()
+	_ = f.set(nil, nil)
+}
+
+// release closes connection and backend; change is held.
+func (f *function) release() {
+	f.mu.Lock()
+	f.running = nil
+	f.mu.Unlock()
 	if f.pipeline != nil {
 		closeQuietly(f.pipeline)
 		f.pipeline = nil
@@ -269,7 +291,6 @@ func (f *function) end() {
 		f.backend = nil
 	}
 	f.draining.Wait()
-	_ = f.set(nil, nil)
 }
 
 func (f *function) set(r *running, err error) error {

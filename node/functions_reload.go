@@ -136,7 +136,7 @@ func (c *restaffing) commit(n *Node) {
 	n.functions.replace(c.list)
 	each(c.start, func(f *function) {
 		if err := f.start(context.Background()); err != nil {
-			n.log.Error("a function of the new configuration did not start", "function", f.Name, "err", err)
+			n.log.Error("a function of the new configuration does not run: it is started again", "function", f.Name, "err", err)
 		}
 	})
 	for _, f := range c.list {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -406,17 +408,48 @@ func TestFailuresAreLogged(t *testing.T) {
 	}
 }
 
-func TestWorkerWithoutProgram(t *testing.T) {
-	for command, want := range map[string]string{
-		"true":  "node: function none: worker: none (process",
-		"false": "did not start as a worker",
-	} {
-		cfg := quiet(t)
-		cfg.Functions = []config.Function{{Name: "none", Command: []string{command}, Observe: []string{"#"}}}
-		n := build(t, cfg)
-		if err := n.Run(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %q", command, err, want)
+// TestFunctionThatDoesNotStart runs a node with commands that do not run as workers. The node serves its clients, /ready names the functions, and one whose
+// program is there later runs without a restart of the node.
+func TestFunctionThatDoesNotStart(t *testing.T) {
+	later := filepath.Join(t.TempDir(), "later")
+	write := func(script string) {
+		if err := os.WriteFile(later, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
 		}
+	}
+	write("exit 1")
+	cfg := quiet(t)
+	cfg.Functions = []config.Function{
+		{Name: "later", Command: []string{later}, Observe: []string{"do/#"}},
+		{Name: "none", Command: []string{"true"}, Observe: []string{"#"}},
+		{Name: "fails", Command: []string{"false"}, Observe: []string{"#"}},
+		{Name: "sums", Run: "checksum", Observe: []string{"checksum/#"}},
+	}
+	n := build(t, cfg)
+	run(t, n)
+	c, err := client(t, n, "tcp", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, done := observe(t, c, "checksums/#"), observe(t, c, "done/#")
+	send(t, c, "checksum/1", `{"bytes":3}`)
+	next(t, sums)
+	if _, ready := get(t, n.Admin()+"ready"); !strings.Contains(ready, "3 of 4 functions do not run") || !strings.Contains(ready, "function later") {
+		t.Errorf("/ready says %q: want the functions that do not run", ready)
+	}
+	write("exec '" + strings.Join(append(slices.Clone(extensions().Worker), "obey"), "' '") + "'")
+	for deadline := time.Now().Add(time.Minute); !n.functions.List()[0].Running; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the function whose program has come is not started: %+v", n.functions.List()[0])
+		}
+	}
+	send(t, c, "do/1", "answer")
+	next(t, done)
+	if err := n.functions.Stop("none"); err != nil {
+		t.Fatal(err)
+	}
+	if f := n.functions.List()[1]; f.Running || f.Error != "" {
+		t.Errorf("stopped: got %+v, want no error", f)
 	}
 }
 

@@ -182,9 +182,7 @@ func (n *Node) start(s *serving) error {
 			}
 		})
 	}
-	if err := n.functions.startAll(s.ctx); err != nil {
-		return err
-	}
+	n.functions.startAll(s.ctx)
 	if err := n.serveDeployments(s); err != nil {
 		return err
 	}

@@ -107,6 +107,9 @@ func (n *Node) outages() (all []string) {
 	}
 	if n.broker != nil {
 		all = append(all, n.broker.Waiting()...)
+		if down := n.functions.outage(); down != "" {
+			all = append(all, down)
+		}
 	}
 	n.mu.Lock()
 	p := n.proxy
