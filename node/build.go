@@ -217,8 +217,11 @@ func (n *Node) buildStreams() error {
 		}
 	}
 
-	// 3. The clients' identities, and the functions that were deployed, which have one.
+	// 3. What one node at a time writes. Then the clients' identities, and the functions that were deployed, which have one.
 	var err error
+	if n.data, err = lockData(cfg.DataDir); err != nil {
+		return err
+	}
 	if n.deployed, err = n.openDeployed(cfg); err != nil {
 		return err
 	}

@@ -115,7 +115,9 @@ func (n *Node) endStreams(before context.Context) error {
 	}
 	storing, cancel := n.grace(ctx, admin.DrainStoring)
 	defer cancel()
-	return errors.Join(err, n.stop(storing, "engine", func() error { return n.streams.close(storing) }))
+	err = errors.Join(err, n.stop(storing, "engine", func() error { return n.streams.close(storing) }))
+	n.unlockData()
+	return err
 }
 
 // grace begins a phase that has what the one before has left of its time, and at least phaseGrace.

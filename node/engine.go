@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -72,8 +73,24 @@ const streamsDir = "streams"
 const startTimeoutOfServers = 10 * time.Second
 
 // StartEngine starts the engine that cfg names, as Build does. It is for commands that read or write the streams of a node that
-// does not run.
-func (x *Extensions) StartEngine(ctx context.Context, cfg *config.Config, settings EngineSettings) (engine.Engine, error) {
+// does not run. Until unlock is called, no node starts that would write to cfg.DataDir; StartEngine fails while one runs.
+func (x *Extensions) StartEngine(ctx context.Context, cfg *config.Config, settings EngineSettings) (e engine.Engine, unlock func() error, err error) {
+	unlock = func() error { return nil }
+	if cfg.Engine.Address != config.MemoryEngine && !slices.ContainsFunc(x.engines(), func(e Engine) bool { return e.Remote && e.Matches(cfg.Engine.Address) }) {
+		lock, err := lockData(cfg.DataDir)
+		if err != nil {
+			return nil, nil, err
+		}
+		unlock = lock.Close
+	}
+	if e, err = x.startEngine(ctx, cfg, settings); err != nil {
+		return nil, nil, errors.Join(err, unlock())
+	}
+	return e, unlock, nil
+}
+
+// startEngine starts the engine that cfg names. The caller has the lock of what it writes.
+func (x *Extensions) startEngine(ctx context.Context, cfg *config.Config, settings EngineSettings) (engine.Engine, error) {
 	list := x.engines()
 	i := slices.IndexFunc(list, func(e Engine) bool { return e.Matches(cfg.Engine.Address) })
 	if i < 0 {
@@ -121,7 +138,7 @@ func (n *Node) openStreams(cfg *config.Config) error {
 	}
 	n.log.Info("engine starts", "address", cfg.Engine.Address, "admin", n.Admin())
 	var err error
-	if s.engine, err = n.extensions.StartEngine(context.Background(), cfg, EngineSettings{Name: s.holder, Identify: n.identifyToken, Log: n.log}); err != nil {
+	if s.engine, err = n.extensions.startEngine(context.Background(), cfg, EngineSettings{Name: s.holder, Identify: n.identifyToken, Log: n.log}); err != nil {
 		return fmt.Errorf("engine.address: %w", err)
 	}
 	n.streams = s

@@ -13,6 +13,7 @@ import (
 	"example.com/ferry/cpu"
 	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/filelock"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
@@ -37,6 +38,7 @@ type Node struct {
 	links         *links           // nil if there are no streams
 	bridges       *bridges         // nil if there are no streams
 	bridgesInside *broker.Listener // of the clients of bridges
+	data          *filelock.Lock   // of what the node writes; nil if there are no streams, and once they have ended
 	nodeID        string           // in the paths of forwarded messages
 	pool          *cpu.Pool        // nil if no function is heavy
 	adminEnded    []<-chan error   // of the servers that Build has served: the error of each, once it has ended
@@ -245,6 +247,7 @@ func (n *Node) Close() {
 	storing, stop := context.WithTimeout(context.Background(), phaseGrace)
 	defer stop()
 	_ = n.streams.close(storing)
+	n.unlockData()
 	if n.proxy != nil {
 		_ = n.proxy.Shutdown(ctx)
 	}

@@ -322,7 +322,7 @@ func TestEngineDoesNotStart(t *testing.T) {
 	t.Cleanup(n.Close)
 	second := *cfg
 	second.Listeners = []config.Listener{{Address: "tcp://127.0.0.1:0"}}
-	if _, err := Build(&second, extensions()); err == nil || !strings.Contains(err.Error(), filepath.Join(cfg.DataDir, streamsDir)) {
+	if _, err := Build(&second, extensions()); err == nil || !strings.Contains(err.Error(), filepath.Join(cfg.DataDir, dataLock)) {
 		t.Errorf("a store in use: %v", err)
 	}
 }

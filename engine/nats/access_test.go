@@ -100,7 +100,7 @@ func TestEmbeddedStartErrors(t *testing.T) {
 		want   string
 	}{
 		{"no directory", EmbeddedConfig{}, "directory"},
-		{"directory in use", EmbeddedConfig{Dir: used}, used + ": another process uses it"},
+		{"directory in use", EmbeddedConfig{Dir: used}, filepath.Join(used, "lock")},
 		{"busy port", EmbeddedConfig{Dir: t.TempDir(), Listen: busy.Addr().String()}, busy.Addr().String()},
 		{"no port", EmbeddedConfig{Dir: t.TempDir(), Listen: "localhost"}, `"localhost"`},
 		{"sync never", EmbeddedConfig{Dir: t.TempDir(), Sync: engine.SyncUnknown}, "sync unknown"},

@@ -15,6 +15,7 @@ import (
 	natsgo "github.com/nats-io/nats.go"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/internal/filelock"
 )
 
 // EmbeddedConfig configures a server in the process.
@@ -51,8 +52,6 @@ const (
 	mostMaxRecord    = 64 << 20
 )
 
-var errLocked = errors.New("another process uses it")
-
 // Embedded starts a server in the process. It returns when the store is recovered and can be used.
 func Embedded(ctx context.Context, c EmbeddedConfig) (*Engine, error) {
 	if c.Log == nil {
@@ -77,9 +76,9 @@ func Embedded(ctx context.Context, c EmbeddedConfig) (*Engine, error) {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("engine: directory of the store: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(c.Dir, "lock"))
+	lock, err := filelock.Take(filepath.Join(c.Dir, "lock"))
 	if err != nil {
-		return nil, fmt.Errorf("engine: directory %s: %w", c.Dir, err)
+		return nil, fmt.Errorf("engine: directory of the store: %w", err)
 	}
 	h := &host{config: c, gate: newGate(c.Authenticate, c.Log), dir: filepath.Join(c.Dir, server.JetStreamStoreDir), lock: lock, closing: make(chan struct{})}
 	if err := h.start(); err != nil {

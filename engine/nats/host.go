@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"example.com/ferry/internal/filelock"
 )
 
 const (
@@ -25,7 +27,7 @@ type host struct {
 	config  EmbeddedConfig
 	gate    *gate
 	dir     string // of JetStream
-	lock    *os.File
+	lock    *filelock.Lock
 	door    *door // nil without a listener
 	space   *space
 	staging *staging // nil if batches are staged on the disk

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"example.com/ferry/internal/filelock"
 )
 
 const (
@@ -28,7 +30,7 @@ type staging struct {
 	root    string // the directory of this process in it
 	link    string
 	streams string // the server's directory of streams
-	lock    *os.File
+	lock    *filelock.Lock
 	log     *slog.Logger
 
 	mu     sync.Mutex
@@ -69,7 +71,7 @@ func (s *staging) open(dir string) (err error) {
 	if s.root, err = os.MkdirTemp(s.memory, stagingPrefix); err != nil {
 		return err
 	}
-	if s.lock, err = lockFile(filepath.Join(s.root, stagingLock)); err == nil {
+	if s.lock, err = filelock.Take(filepath.Join(s.root, stagingLock)); err == nil {
 		err = os.WriteFile(filepath.Join(s.root, stagingOwner), []byte(s.link), 0o600)
 	}
 	if err != nil {
@@ -99,7 +101,7 @@ func removeStale(memory string) {
 		if target, err := os.Readlink(string(link)); err == nil && target == root {
 			continue
 		}
-		lock, err := lockFile(filepath.Join(root, stagingLock))
+		lock, err := filelock.Take(filepath.Join(root, stagingLock))
 		if err != nil {
 			continue // in use
 		}

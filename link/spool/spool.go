@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/filelock"
 )
 
 // Config configures a Spool.
@@ -35,7 +36,7 @@ const (
 var (
 	ErrFull   = errors.New("spool: full")
 	ErrClosed = errors.New("spool: closed")
-	ErrLocked = errors.New("spool: in use by another process")
+	ErrLocked = filelock.ErrHeld
 )
 
 // CorruptError says that messages are lost because a file is damaged.
@@ -67,7 +68,7 @@ type Spool struct {
 	cfg     Config
 	born    birth
 	segment int64 // size from which on a file is not written any more, in bytes
-	lock    *os.File
+	lock    *filelock.Lock
 	file    *positionFile
 
 	syncing sync.Mutex // held during fsync, before mu
@@ -127,8 +128,8 @@ func Open(cfg Config) (_ *Spool, err error) {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	s := &Spool{cfg: cfg, born: newBirth(), segment: min(maxSegment, cfg.MaxBytes/segmentsInSpool)}
-	if s.lock, err = lock(filepath.Join(cfg.Dir, "lock")); err != nil {
-		return nil, err
+	if s.lock, err = filelock.Take(filepath.Join(cfg.Dir, "lock")); err != nil {
+		return nil, fmt.Errorf("spool: %w", err)
 	}
 	if err := s.recover(); err != nil {
 		_ = s.release()

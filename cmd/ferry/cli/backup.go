@@ -263,11 +263,11 @@ func (c *restoreCmd) restore(ctx context.Context, e *env, from io.Reader, dir st
 	if err != nil {
 		return err
 	}
-	target, ok := to.(engine.Snapshotter)
+	target, ok := to.Engine.(engine.Snapshotter)
 	if !ok {
-		return errors.Join(errors.New("the embedded engine of this program restores no streams"), closeEngine(to))
+		return errors.Join(errors.New("the embedded engine of this program restores no streams"), to.close())
 	}
-	return errors.Join(restoreStreams(ctx, r, target), closeEngine(to))
+	return errors.Join(restoreStreams(ctx, r, target), to.close())
 }
 
 func restoreStreams(ctx context.Context, r *backup.Reader, target engine.Snapshotter) error {

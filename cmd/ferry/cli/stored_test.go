@@ -128,7 +128,7 @@ func TestStoredStreams(t *testing.T) {
 	if got := ferryWith("", append([]string{"stream", "replay-dead-letters", "orders"}, n.admin...)...); !strings.Contains(got.stderr, "the dead letters of orders are in stream dead: ferry stream replay-dead-letters dead\n") {
 		t.Errorf("replay of the wrong stream: got %+v", got)
 	}
-	if got := ferryWith("", "stream", "rm", "--data-dir", n.admin[3], "dead"); got.status != statusFailed || !strings.Contains(got.stderr, "another process uses it") {
+	if got := ferryWith("", "stream", "rm", "--data-dir", n.admin[3], "dead"); got.status != statusFailed || !strings.Contains(got.stderr, "in use by another process: process ") {
 		t.Errorf("rm while the node runs: got %+v", got)
 	}
 	interruptAndWait(t, n.runningNode)
@@ -270,7 +270,7 @@ func TestStoredStreamsRefused(t *testing.T) {
 		{"a copy to nowhere", "missing flags: --to=ADDR", statusUsage, []string{"stream", "copy", "orders"}},
 		{"a copy to embedded", "--to embedded is an engine within a node", statusUsage, []string{"stream", "copy", "orders", "--to", "embedded"}},
 		{"a copy to no server", "nats://127.0.0.1:1 does not start", statusFailed, append([]string{"stream", "copy", "orders", "--to", "nats://127.0.0.1:1"}, n.admin...)},
-		{"a store in use", "ferry-data/streams", statusFailed, []string{"stream", "copy", "orders", "--to", "nats://127.0.0.1:1", "--from-dir", n.admin[3]}},
+		{"a store in use", "ferry-data/node.lock", statusFailed, []string{"stream", "copy", "orders", "--to", "nats://127.0.0.1:1", "--from-dir", n.admin[3]}},
 		{"from an unknown place", `--from "last": want first, a sequence number`, statusUsage, append([]string{"sub", "--from", "last", "orders/#"}, n.client...)},
 		{"from with a policy", "--policy drop-oldest is for messages as they arrive", statusUsage, append([]string{"sub", "--from", "first", "--policy", "drop-oldest", "orders/#"}, n.client...)},
 		{"a filter wider than a stream", "orders (orders/#)", statusFailed, append([]string{"sub", "--from", "first", "#"}, n.client...)},

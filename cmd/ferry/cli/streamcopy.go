@@ -67,43 +67,53 @@ func checkTarget(e *env, target *config.Config) error {
 	return nil
 }
 
-func startEngine(ctx context.Context, e *env, cfg *config.Config) (engine.Engine, error) {
+func startEngine(ctx context.Context, e *env, cfg *config.Config) (*startedEngine, error) {
 	level := slog.LevelWarn
 	if e.quiet {
 		level = slog.LevelError
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
-	return e.extensions.StartEngine(ctx, cfg, node.EngineSettings{Log: log})
+	started, unlock, err := e.extensions.StartEngine(ctx, cfg, node.EngineSettings{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return &startedEngine{started, unlock}, nil
 }
 
-// closeEngine waits for nothing: what a snapshot has restored is stored.
-func closeEngine(c engine.Engine) error {
+// startedEngine is the engine of a node that does not run, and cannot start before close.
+type startedEngine struct {
+	engine.Engine
+	unlock func() error
+}
+
+// close waits for nothing: what a snapshot has restored is stored.
+func (s *startedEngine) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 	defer cancel()
-	return c.Close(ctx)
+	return errors.Join(s.Close(ctx), s.unlock())
 }
 
 // copy copies the stream and returns the state of the copy.
 func (c *streamCopyCmd) copy(ctx context.Context, e *env, target *config.Config) (copied engine.Info, err error) {
-	var from engine.Engine // nil: a node that runs
+	var from *startedEngine // nil: a node that runs
 	if c.FromDir != "" {
 		if from, err = startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: c.FromDir}); err != nil {
 			return copied, err
 		}
-		defer func() { err = errors.Join(err, closeEngine(from)) }()
+		defer func() { err = errors.Join(err, from.close()) }()
 	}
 	to, err := startEngine(ctx, e, target)
 	if err != nil {
 		return copied, err
 	}
-	defer func() { err = errors.Join(err, closeEngine(to)) }()
-	into, ok := to.(engine.Snapshotter)
+	defer func() { err = errors.Join(err, to.close()) }()
+	into, ok := to.Engine.(engine.Snapshotter)
 	if !ok {
 		return copied, fmt.Errorf("the engine at %s restores no streams", c.To)
 	}
 	if from == nil {
 		err = c.fromNode(ctx, into)
-	} else if source, ok := from.(engine.Snapshotter); ok {
+	} else if source, ok := from.Engine.(engine.Snapshotter); ok {
 		err = pipeSnapshot(ctx, source, into, c.Name)
 	} else {
 		err = errors.New("the embedded engine of this program saves no streams")

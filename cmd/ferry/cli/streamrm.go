@@ -35,7 +35,7 @@ func (c *streamRmCmd) Run(e *env) error {
 	if errors.Is(err, engine.ErrNoStream) {
 		err = fmt.Errorf("%s has no stream %s", c.DataDir, c.Name)
 	}
-	if err = errors.Join(err, closeEngine(store)); err != nil {
+	if err = errors.Join(err, store.close()); err != nil {
 		return err
 	}
 	return e.print(fmt.Appendf(nil, "%s: %d records removed\n", c.Name, removed.Records))
