@@ -29,6 +29,10 @@ type Config struct {
 	// ConnWindow is the flow-control window of the connection in bytes, at least 65535. Zero means 1 MiB.
 	ConnWindow int `yaml:"connection_window,omitempty" schema:"min=0"`
 
+	// BoundHeld makes ConnWindow bound the body bytes of all streams that Data has passed on and that are not consumed. Without it, the
+	// window is given back when a frame arrives, so that a stream that is not consumed delays no other stream.
+	BoundHeld bool `yaml:"-"`
+
 	// MaxFrame is the largest payload of a frame that the peer may send, in bytes: 16 KiB to 16 MiB - 1. Zero means 16 KiB.
 	MaxFrame int `yaml:"max_frame,omitempty" schema:"min=0"`
 

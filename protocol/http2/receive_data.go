@@ -34,11 +34,15 @@ func (c *Conn) beginData(h frameHeader, p []byte) (used int, failure *ConnError)
 		return 0, c.fail(FlowControlError, "DATA beyond the connection's window")
 	}
 	c.recvWindow -= h.length
-	c.giveBack(h.length)
 	s := c.streams.get(h.stream)
-	if failure = c.judgeData(s, h, &d); failure != nil {
+	lent, failure := c.judgeData(s, h, &d)
+	if failure != nil {
 		return 0, failure
 	}
+	if !c.cfg.BoundHeld {
+		lent = 0
+	}
+	c.giveBack(h.length - lent)
 	c.data = d
 	if d.left == 0 {
 		c.endData(d)
@@ -46,37 +50,40 @@ func (c *Conn) beginData(h frameHeader, p []byte) (used int, failure *ConnError)
 	return used, nil
 }
 
-// judgeData checks whether the stream may get the frame, and reduces the stream's window. If the stream is not open, the frame is
-// discarded. After a stream error, too.
-func (c *Conn) judgeData(s *Stream, h frameHeader, d *dataFrame) *ConnError {
+// judgeData checks whether the stream may get the frame, and reduces the stream's window. It returns how many bytes Data will lend to
+// the driver. If the stream is not open, the frame is discarded. After a stream error, too.
+func (c *Conn) judgeData(s *Stream, h frameHeader, d *dataFrame) (lent int, failure *ConnError) {
 	if s == nil {
 		if c.isIdle(h.stream) {
-			return c.fail(ProtocolError, "DATA of a stream that was never opened")
+			return 0, c.fail(ProtocolError, "DATA of a stream that was never opened")
 		}
-		return c.ignoreData(h)
+		return 0, c.ignoreData(h)
 	}
 	switch {
 	case !s.canReceive():
-		return c.streamFault(s, StreamClosed, "DATA after END_STREAM")
+		return 0, c.streamFault(s, StreamClosed, "DATA after END_STREAM")
 	case !s.is(headReceived):
-		return c.malformed(s, "DATA before the head")
+		return 0, c.malformed(s, "DATA before the head")
 	case h.length > s.recvWindow:
-		return c.streamFault(s, FlowControlError, "DATA beyond the stream's window")
+		return 0, c.streamFault(s, FlowControlError, "DATA beyond the stream's window")
 	}
 	s.recvWindow -= h.length
 	if s.bodyLeft >= 0 {
 		s.bodyLeft -= int64(d.left)
 		if s.bodyLeft < 0 || d.end && s.bodyLeft > 0 {
-			return c.malformed(s, "a body that is not as long as its content-length")
+			return 0, c.malformed(s, "a body that is not as long as its content-length")
 		}
 	}
 	s.giveBack(h.length - d.left) // the padding is consumed
 	if d.left == 0 && !d.end {
-		return c.spend(AbuseEmptyFrames)
+		return 0, c.spend(AbuseEmptyFrames)
 	}
 	c.abuse.frames++
+	if s.is(released) {
+		return 0, nil
+	}
 	s.lent += d.left
-	return nil
+	return d.left, nil
 }
 
 // receiveData passes on what has arrived of a DATA frame.

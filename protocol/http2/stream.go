@@ -51,14 +51,23 @@ func (s *Stream) is(f streamFlags) bool { return s.flags&f != 0 }
 func (s *Stream) ID() uint32 { return s.id }
 
 // Consumed gives back n bytes of the stream's receive window, after the driver has passed on n bytes of Data. WINDOW_UPDATE is
-// sent once half of the window is consumed. Bytes that Data has not lent are ignored.
+// sent once half of the window is consumed. Bytes that Data has not lent are ignored. With Config.BoundHeld it gives back n bytes
+// of the connection's window, too.
 func (s *Stream) Consumed(n int) {
 	n = min(n, s.lent)
 	if n <= 0 {
 		return
 	}
-	s.lent -= n
+	s.returnLent(n)
 	s.giveBack(n)
+}
+
+// returnLent notes that the driver no longer holds n bytes of Data.
+func (s *Stream) returnLent(n int) {
+	s.lent -= n
+	if s.conn.cfg.BoundHeld {
+		s.conn.giveBack(n)
+	}
 }
 
 // Reset sends RST_STREAM and drops the queue. The Handler is not called for s any more. A client's stream without an id sends
@@ -88,6 +97,7 @@ func (s *Stream) Release() {
 	s.flags |= released
 	s.User = nil
 	c := s.conn
+	s.returnLent(s.lent)
 	switch {
 	case s.state == closed:
 		c.recycle(s)

@@ -77,7 +77,7 @@ func (s *Stream) giveBack(n int) {
 // giveBack gives back n bytes of the connection's receive window.
 func (c *Conn) giveBack(n int) {
 	c.recvUnacked += n
-	if c.recvUnacked < c.cfg.ConnWindow/2 {
+	if c.recvUnacked < c.cfg.ConnWindow/2 || c.phase == failed {
 		return
 	}
 	c.recvWindow += c.recvUnacked

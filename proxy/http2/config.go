@@ -23,8 +23,8 @@ type Config struct {
 	// Zero means 64KiB.
 	StreamWindow bytesize.Size `yaml:"stream_window,omitempty"`
 
-	// ConnectionWindow is the number of bytes that a client may send on all streams of a connection before the proxy has
-	// read them: at least 65535 bytes. Zero means 1MiB.
+	// ConnectionWindow is the number of bytes of bodies that a client may send on all streams of a connection before the proxy has
+	// passed them on: at least 65535 bytes. Bodies of requests that wait for a connection to a server count. Zero means 1MiB.
 	ConnectionWindow bytesize.Size `yaml:"connection_window,omitempty"`
 
 	// MaxHeader is the largest size of a request's header fields in bytes, 32 added for each field (RFC 9113, section
@@ -105,7 +105,7 @@ func (c *Config) Check() error {
 func (c *Config) wire() wire.Config {
 	return wire.Config{
 		MaxStreams: c.MaxStreams, StreamWindow: int(c.StreamWindow), ConnWindow: int(c.ConnectionWindow),
-		MaxHeader: int(c.MaxHeader), MaxFields: c.MaxFields, ExtendedConnect: true,
+		MaxHeader: int(c.MaxHeader), MaxFields: c.MaxFields, ExtendedConnect: true, BoundHeld: true,
 	}
 }
 
