@@ -101,9 +101,7 @@ func (ls *loopState) newRequest() *request {
 }
 
 func (ls *loopState) freeRequest(r *request) {
-	if r.replay != nil {
-		r.replay.Release()
-	}
+	r.replay.Release()
 	*r = request{service: r.service[:0], method: r.method[:0]}
 	if bufpool.Reuse && len(ls.freeRequests) < maxFreeRequests {
 		ls.freeRequests = append(ls.freeRequests, r)

@@ -4,7 +4,6 @@ import (
 	"math"
 	"time"
 
-	"example.com/ferry/internal/bufpool"
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
@@ -19,10 +18,10 @@ type request struct {
 	exchange   exchange.Exchange
 	loopState  *loopState
 	downstream downstream
-	upstream   upstreamSide    // connection that holds the request, or nil
-	next, prev *request        // neighbors in the session's list
-	replay     *bufpool.Buf    // copy of the frame, kept while the request waits or may be sent again
-	queued     *queuedResponse // the request's large response while it waits for another large response
+	upstream   upstreamSide       // connection that holds the request, or nil
+	next, prev *request           // neighbors in the session's list
+	replay     exchange.HeldBytes // copy of the frame, kept while the request waits or may be sent again
+	queued     *queuedResponse    // the request's large response while it waits for another large response
 
 	clientID    uint32 // id that the client gave the request
 	sentID      uint32 // id of the request in upstreamConn.sent
@@ -75,9 +74,8 @@ func (r *request) timedOut(now time.Duration) bool {
 
 // keepReplay copies the frame to replay.
 func (r *request) keepReplay(frame []byte) {
-	if r.replay == nil {
-		r.replay = bufpool.Get(len(frame))
-		r.replay.B = append(r.replay.B, frame...)
+	if r.replay.Empty() {
+		r.replay.Append(r.loopState.loop, frame)
 	}
 }
 
@@ -137,7 +135,7 @@ var failureStatus = map[route.Cause]wire.Status{
 func (r *request) fail(why route.Cause, sent bool) {
 	r.upstream = nil
 	now := r.loopState.loop.Now()
-	whole := r.replay != nil || r.downstream.uploadPending(r)
+	whole := !r.replay.Empty() || r.downstream.uploadPending(r)
 	if !whole || r.timedOut(now) {
 		r.exchange.Lost(why)
 	} else if r.exchange.Failed(nil, why, sent) {
@@ -145,8 +143,8 @@ func (r *request) fail(why route.Cause, sent bool) {
 			r.downstream.connectUpload(r)
 			return
 		}
-		f, _, _ := wire.Next(r.replay.B, noLimits)
-		r.send(f, r.replay.B)
+		f, _, _ := wire.Next(r.replay.Bytes(), noLimits)
+		r.send(f, r.replay.Bytes())
 		return
 	}
 	if r.timedOut(now) {

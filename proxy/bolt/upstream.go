@@ -102,9 +102,8 @@ func (u *upstreamConn) write(r *request, f wire.Frame, frame []byte) {
 	f.SetID(u.sent.add(r))
 	u.socket.Write(frame)
 	u.blockIfFull(r.downstream)
-	if r.replay != nil && !r.replayable {
+	if !r.replay.Empty() && !r.replayable {
 		r.replay.Release()
-		r.replay = nil
 	}
 	r.setDeadline(now)
 	u.watchDeadline(r.deadline)
@@ -117,8 +116,8 @@ func (u *upstreamConn) Opened(*loop.Conn) {
 	u.unsent = nil
 	for _, r := range unsent {
 		r.exchange.Cluster.Unwait()
-		f, _, _ := wire.Next(r.replay.B, noLimits)
-		u.write(r, f, r.replay.B)
+		f, _, _ := wire.Next(r.replay.Bytes(), noLimits)
+		u.write(r, f, r.replay.Bytes())
 	}
 	if u.uploadClient != nil {
 		u.uploadClient.resume()

@@ -50,8 +50,8 @@ var (
 type payload struct {
 	matcher      *route.Matcher // nil if no body is needed to find the route
 	body         wire.Body
-	decodedBytes int          // bytes of the body that body has decoded
-	content      *bufpool.Buf // decoded content of a chunked body; nil for other bodies
+	decodedBytes int                // bytes of the body that body has decoded
+	content      exchange.HeldBytes // decoded content of a chunked body; empty for other bodies
 }
 
 // Client returns the client's connection.
@@ -200,9 +200,7 @@ func (d *downstreamSide) release() {
 		d.payload.matcher.Reset()
 		d.loopState.matchers.Put(d.payload.matcher)
 	}
-	if d.payload.content != nil {
-		d.payload.content.Release()
-	}
+	d.payload.content.Release()
 	d.payload = payload{}
 	d.relay.Release()
 	if d.headSize == 0 { // the parser resets a complete head

@@ -3,7 +3,6 @@ package http1
 import (
 	"errors"
 
-	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -115,10 +114,7 @@ func (d *downstreamSide) peekContent(data []byte) (content []byte, whole bool, e
 		n := int(min(d.head.Length, int64(len(data))))
 		return data[:n], int64(n) == d.head.Length, nil
 	}
-	if y.content == nil {
-		y.content = bufpool.Get(route.MaxPayload)
-	}
-	for len(y.content.B) < route.MaxPayload {
+	for len(y.content.Bytes()) < route.MaxPayload {
 		n, part, err := y.body.Next(data[y.decodedBytes:])
 		if err != nil {
 			return nil, false, err
@@ -127,10 +123,10 @@ func (d *downstreamSide) peekContent(data []byte) (content []byte, whole bool, e
 			break
 		}
 		piece := part.Content.Of(data[y.decodedBytes:])
-		y.content.B = append(y.content.B, piece[:min(len(piece), route.MaxPayload-len(y.content.B))]...)
+		y.content.Append(d.client.Loop(), piece[:min(len(piece), route.MaxPayload-len(y.content.Bytes()))])
 		y.decodedBytes += n
 	}
-	return y.content.B, y.body.Done(), nil
+	return y.content.Bytes(), y.body.Done(), nil
 }
 
 // admit applies route r to the request: it forwards, redirects or responds. p begins with the request's head.

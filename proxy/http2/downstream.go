@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
@@ -32,10 +31,10 @@ type downstreamSide struct {
 	matcher      *route.Matcher // nil if no body is needed to find the route
 
 	// Received and not yet passed on, because the route is not found or the request waits for a connection.
-	pending  *bufpool.Buf  // bytes of the body; nil if there are none
-	whole    bool          // the client has ended the request
-	trailers *keptFields   // nil if the request has none
-	lent     trailerFields // trailers of the call that ends the request
+	pending  exchange.HeldBytes // bytes of the body
+	whole    bool               // the client has ended the request
+	trailers *keptFields        // nil if the request has none
+	lent     trailerFields      // trailers of the call that ends the request
 
 	// The response.
 	status int  // status of the response; 0 before the response's head is written
@@ -101,7 +100,7 @@ func (d *downstreamSide) release() {
 		d.matcher.Reset()
 		d.loopState.matchers.Put(d.matcher)
 	}
-	d.dropPending()
+	d.pending.Release()
 	if d.discardTimer != nil {
 		d.discardTimer.Stop()
 	}
@@ -117,12 +116,4 @@ func (d *downstreamSide) release() {
 	d.enter(inactive)
 	d.loopState.put(d)
 	cc.streamsChanged()
-}
-
-func (d *downstreamSide) dropPending() {
-	if d.pending != nil {
-		d.client.conn.Hold(-cap(d.pending.B))
-		d.pending.Release()
-		d.pending = nil
-	}
 }

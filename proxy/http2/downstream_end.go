@@ -16,7 +16,7 @@ const discardTime = time.Second
 func (d *downstreamSide) responseOver() {
 	d.ended = true
 	d.countRequest(d.status)
-	d.dropPending()
+	d.pending.Release()
 	if !d.relay.RequestEnded() {
 		d.relay.RequestEnd(nil) // the rest of the request is discarded, so its rate does not matter
 	}

@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -66,7 +65,7 @@ func (d *downstreamSide) match() {
 		m = d.loopState.matchers.Get(d.settings.plan.Table)
 		found, result = m.Match(&d.request, nil, d.whole || d.tunnel)
 	} else {
-		found, result = m.Continue(&d.request, d.content(), d.whole)
+		found, result = m.Continue(&d.request, d.pending.Bytes(), d.whole)
 	}
 	if result == route.NeedPayload {
 		d.awaitPayload(m)
@@ -107,14 +106,6 @@ func (d *downstreamSide) awaitPayload(m *route.Matcher) {
 	}
 }
 
-// content returns the bytes of the body that have arrived while the route is not found.
-func (d *downstreamSide) content() []byte {
-	if d.pending == nil {
-		return nil
-	}
-	return d.pending.B
-}
-
 // admit applies route r to the request: it forwards, redirects or responds.
 func (d *downstreamSide) admit(r *route.Route) {
 	switch why := d.relay.Admit(r); {
@@ -142,12 +133,12 @@ func (d *downstreamSide) forward() {
 		d.keepHead()
 		d.relay.Replay.Whole = true
 	}
-	if d.pending != nil && d.relay.Ready() && !d.passPending() {
+	if !d.pending.Empty() && d.relay.Ready() && !d.passPending() {
 		d.giveBack()
 	}
 	switch {
 	case d.state != sendingBody: // passPending has ended the request
-	case d.whole && d.pending == nil:
+	case d.whole && d.pending.Empty():
 		d.requestWhole(d.trailers.fields())
 	case !d.tunnel:
 		d.relay.WatchBody()
@@ -183,7 +174,7 @@ func (d *downstreamSide) setChanges() {
 // SendRequest sends the request to up from its first byte.
 func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	d.useKeptHead()
-	up.Request(&d.head, d.whole && !d.tunnel && d.pending == nil && d.bodyRead == 0 && d.trailers == nil)
+	up.Request(&d.head, d.whole && !d.tunnel && d.pending.Empty() && d.bodyRead == 0 && d.trailers == nil)
 	if kept := d.relay.Replay.Body(); len(kept) > 0 {
 		up.RequestData(kept, d.relay.RequestEnded() && d.trailers == nil)
 	}
@@ -204,7 +195,7 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 	switch d.state {
 	case matching:
 		d.hold(p)
-		if len(d.content()) < route.MaxPayload {
+		if len(d.pending.Bytes()) < route.MaxPayload {
 			d.stream.Consumed(len(p))
 		} else {
 			d.withheld += len(p)
@@ -219,31 +210,16 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 }
 
 // hold adds p to the bytes that wait. The stream's window bounds them.
-func (d *downstreamSide) hold(p []byte) {
-	switch {
-	case len(p) == 0:
-		return
-	case d.pending == nil:
-		d.pending = bufpool.Get(len(p))
-		d.client.conn.Hold(cap(d.pending.B))
-	case len(d.pending.B)+len(p) > cap(d.pending.B):
-		larger := bufpool.Get(2 * (len(d.pending.B) + len(p)))
-		larger.B = append(larger.B, d.pending.B...)
-		d.client.conn.Hold(cap(larger.B))
-		d.dropPending()
-		d.pending = larger
-	}
-	d.pending.B = append(d.pending.B, p...)
-}
+func (d *downstreamSide) hold(p []byte) { d.pending.Append(d.client.conn.Loop(), p) }
 
 // passBody forwards a piece of the body, or holds it while the request has no connection or no tunnel.
 func (d *downstreamSide) passBody(p []byte) {
 	awaited := d.tunnel && d.status == 0
 	switch {
-	case !d.relay.Ready() || d.pending != nil || awaited:
+	case !d.relay.Ready() || !d.pending.Empty() || awaited:
 		d.hold(p)
 		d.withheld += len(p)
-		if d.pending != nil || awaited {
+		if !d.pending.Empty() || awaited {
 			return
 		}
 	case len(p) > 0:
@@ -260,11 +236,10 @@ func (d *downstreamSide) passBody(p []byte) {
 
 // passPending forwards the bytes that waited for the route or for a connection.
 func (d *downstreamSide) passPending() (pause bool) {
-	held, conn := d.pending, d.client.conn
-	d.pending = nil
-	pause = d.relay.RequestData(held.B, d.whole && d.trailers == nil)
-	d.relay.Replay.KeepBody(held.B)
-	conn.Hold(-cap(held.B))
+	held := d.pending
+	d.pending = exchange.HeldBytes{}
+	pause = d.relay.RequestData(held.Bytes(), d.whole && d.trailers == nil)
+	d.relay.Replay.KeepBody(held.Bytes())
 	held.Release()
 	if d.whole {
 		d.requestWhole(d.trailers.fields())
@@ -275,7 +250,7 @@ func (d *downstreamSide) passPending() (pause bool) {
 // tunnelOpened forwards what the client has sent before the server accepted the tunnel.
 func (d *downstreamSide) tunnelOpened() {
 	switch {
-	case d.pending != nil:
+	case !d.pending.Empty():
 		if !d.passPending() && d.state == sendingBody {
 			d.giveBack()
 		}
@@ -299,10 +274,10 @@ func (d *downstreamSide) receiveTrailers(h *wire.Head) {
 		d.useKeptHead()
 		d.match()
 	case sendingBody:
-		if d.pending != nil || d.relay.Replay.Whole {
+		if !d.pending.Empty() || d.relay.Replay.Whole {
 			d.trailers = keepFields(h)
 		}
-		if d.pending == nil {
+		if d.pending.Empty() {
 			d.lent = trailerFields{h}
 			d.requestWhole(&d.lent)
 			d.lent = trailerFields{}
@@ -322,7 +297,7 @@ func (d *downstreamSide) requestWhole(trailers exchange.Fields) {
 func (d *downstreamSide) ResumeRequest() {
 	switch {
 	case d.tunnel && d.status == 0: // tunnelOpened follows
-	case d.pending != nil && d.passPending() || d.state != sendingBody:
+	case !d.pending.Empty() && d.passPending() || d.state != sendingBody:
 	default:
 		d.giveBack()
 	}
