@@ -2,8 +2,11 @@ package loop
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"sync"
+	"time"
 )
 
 // goroutineSocket is one connection, or the listening socket of one loop.
@@ -84,9 +87,24 @@ func (s *goroutineSocket) readAll() {
 	}
 }
 
-// writeOut writes p. It runs on a goroutine that is started for this write.
+// A write that blocks returns after firstWait with what was written, because Conn.Unsent counts the bytes of a write until it has
+// returned: the loop would see no progress of a peer that reads slowly. A write that made no progress waits for longer, to mostWait.
+const (
+	firstWait = 20 * time.Millisecond
+	mostWait  = time.Second
+)
+
+// writeOut writes p or a part of it. It runs on a goroutine that is started for this write.
 func (s *goroutineSocket) writeOut(p []byte) {
-	n, err := s.conn.Write(p)
+	n, err := 0, os.ErrDeadlineExceeded
+	for wait := firstWait; n == 0 && errors.Is(err, os.ErrDeadlineExceeded); wait = min(2*wait, mostWait) {
+		if err = s.conn.SetWriteDeadline(time.Now().Add(wait)); err == nil {
+			n, err = s.conn.Write(p)
+		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = nil
+	}
 	s.mu.Lock()
 	s.writing, s.writeDone, s.writtenBytes, s.writeErr = nil, true, n, err
 	s.mu.Unlock()

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -154,4 +155,35 @@ func TestMoveQueueAfterResponse(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBlockedWriteShowsProgress: in the goroutine implementation, what a peer reads of a long write shows before it has read all of it.
+// Otherwise a peer that reads slowly looks like one that does not read.
+func TestBlockedWriteShowsProgress(t *testing.T) {
+	t.Parallel()
+	const size, piece = goroutineBuffer, 1000
+	near, far := net.Pipe()
+	defer far.Close()
+	g := newGoroutineSockets(Config{})
+	id := g.add(&goroutineSocket{conn: near})
+	defer g.close(id, false)
+	queue := &chunk{b: make([]byte, size)}
+	write := func() int {
+		n, err := g.write(id, queue)
+		if err != nil && !errors.Is(err, ErrAgain) {
+			t.Fatal(err)
+		}
+		queue.off += n
+		return n
+	}
+	for range 5 {
+		write()
+		if _, err := io.ReadFull(far, make([]byte, piece)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the bytes that were read", func() bool {
+			time.Sleep(time.Millisecond)
+			return write() == piece
+		})
+	}
 }
