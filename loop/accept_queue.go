@@ -3,7 +3,9 @@ package loop
 import (
 	"errors"
 	"net"
+	"os"
 	"sync"
+	"time"
 )
 
 // acceptQueue accepts connections from one listener and hands them to the loops, in the goroutine implementation. It holds at
@@ -18,6 +20,31 @@ type acceptQueue struct {
 	err     error              // why the last accept failed; not yet taken by a loop
 	sockets []*goroutineSocket // listening sockets of the loops; each is notified of a connection
 	started bool
+
+	finishing, finished bool // finish was called; no connection waits in the kernel
+}
+
+// finishTime is how long a connection that waits in the kernel has, to be accepted, once its listener is told to finish.
+const finishTime = 20 * time.Millisecond
+
+// finish makes acceptAll end once no connection has come for finishTime.
+func (q *acceptQueue) finish() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.finishing = true
+	q.setDeadline()
+}
+
+func (q *acceptQueue) setDeadline() {
+	l, ok := q.Listener.(interface{ SetDeadline(time.Time) error })
+	q.finished = !ok || l.SetDeadline(time.Now().Add(finishTime)) != nil
+}
+
+// empty reports, after finish, whether no connection waits any more.
+func (q *acceptQueue) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.conn == nil && (q.finished || !q.started)
 }
 
 func newAcceptQueue(l net.Listener) *acceptQueue {
@@ -66,6 +93,14 @@ func (q *acceptQueue) acceptAll() {
 			return
 		}
 		q.mu.Lock()
+		if q.finishing {
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				q.finished = true
+				q.mu.Unlock()
+				return
+			}
+			q.setDeadline()
+		}
 		if len(q.sockets) == 0 {
 			q.mu.Unlock()
 			if err == nil {

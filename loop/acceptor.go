@@ -136,16 +136,21 @@ func (a *acceptor) pause() {
 	a.retry.Set(acceptPause)
 }
 
-// close accepts the connections that are already waiting, as far as MaxConns allows, because closing the socket resets them.
-// Then it closes the socket.
+// acceptWaiting accepts connections that already wait, at most acceptShare of them. It returns whether more may be waiting. An error says
+// why none can be accepted.
+func (a *acceptor) acceptWaiting() (more bool, err error) {
+	for range acceptShare {
+		if found, err := a.acceptOne(); err != nil || !found {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// close closes the socket. The connections that wait are reset.
 func (a *acceptor) close() {
 	if a.closed {
 		return
-	}
-	for range acceptShare {
-		if found, err := a.acceptOne(); err != nil || !found {
-			break
-		}
 	}
 	a.closed = true
 	a.retry.Stop()

@@ -51,3 +51,49 @@ func TestAcceptedButNotWatched(t *testing.T) {
 		}
 	}
 }
+
+// TestCloseAcceptsWhatWaits: connections that wait at a socket when it is closed are accepted, all of them.
+func TestCloseAcceptsWhatWaits(t *testing.T) {
+	const clients = 400
+	for _, portable := range []bool{false, true} {
+		g, err := New(&Config{Loops: 2, Portable: portable})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &countingHandler{}
+		ln, err := g.Listen(Addr{TCP: netip.MustParseAddrPort("127.0.0.1:0")}, func(*Conn) Handler { return h })
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocked, begin := make(chan struct{}), make(chan struct{})
+		for _, l := range g.Loops() {
+			if err := l.Post(func() { blocked <- struct{}{}; <-begin }); err != nil {
+				t.Fatal(err)
+			}
+			<-blocked
+		}
+		var conns []net.Conn
+		for range clients {
+			c, err := net.Dial("tcp", ln.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, c)
+		}
+		closed := make(chan error)
+		go func() { closed <- ln.Close() }()
+		close(begin)
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		if sum, _ := g.Stats(); sum.Accepted != clients {
+			t.Errorf("portable %v: %d connections were accepted, want %d", portable, sum.Accepted, clients)
+		}
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		if err := g.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,16 +1,17 @@
 package loop
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // Listener accepts connections on all loops of a Group. Any goroutine may call its methods. Code on a loop must not.
@@ -22,8 +23,10 @@ type Listener struct {
 	path     string // path of a Unix domain socket; Close removes it
 	release  func() (listens bool)
 	once     sync.Once
-	conns    atomic.Int64 // open connections of all loops
-	loads    []load       // indexed by loop
+	conns    atomic.Int64   // open connections of all loops
+	loads    []load         // indexed by loop
+	sockets  []net.Listener // bound; nil after Start
+	queue    *acceptQueue   // nil unless the loops are the goroutine implementation
 }
 
 // Listen makes all loops accept connections at an address. For each connection it calls accepted, on the loop that will drive
@@ -47,22 +50,65 @@ type Gate interface {
 
 // ListenGated is Listen for the connections that gate admits. A nil gate admits all.
 func (g *Group) ListenGated(at Addr, gate Gate, accepted AcceptFunc) (*Listener, error) {
+	ln, err := g.Bind(at, gate, accepted)
+	if err != nil {
+		return nil, err
+	}
+	if err := ln.Start(); err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	return ln, nil
+}
+
+// Bind is ListenGated up to Start: it binds the address, and no connection is accepted yet. On Linux, clients of a TCP address are refused
+// until then. Close follows in any case. replaces are Listeners that will be closed after Start: an address that overlaps one of theirs,
+// with the same port, is not in use.
+func (g *Group) Bind(at Addr, gate Gate, accepted AcceptFunc, replaces ...*Listener) (*Listener, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil, fmt.Errorf("loop: listen on %s: %w", at, net.ErrClosed)
 	}
-	nls, release, err := g.listeningSockets(at)
+	shared := slices.ContainsFunc(replaces, func(ln *Listener) bool { return ln.hasPort(at) })
+	nls, release, err := g.boundSockets(at, shared)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return nil, fmt.Errorf("loop: address %s is in use: stop what listens there, or listen elsewhere: %w", at, err)
 		}
 		return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
 	}
-	if g.usesGoroutines() {
-		nls[0] = newAcceptQueue(nls[0]) // nls has one element here
+	ln := &Listener{group: g, accepted: accepted, gate: gate, addr: nls[0].Addr(), path: at.Unix, release: release, sockets: nls, loads: make([]load, len(g.loops))}
+	g.listeners = append(g.listeners, ln)
+	return ln, nil
+}
+
+// hasPort reports whether ln has the TCP port of an address.
+func (ln *Listener) hasPort(at Addr) bool {
+	tcp, ok := ln.addr.(*net.TCPAddr)
+	return ok && at.Unix == "" && tcp.Port == int(at.TCP.Port())
+}
+
+// Start accepts connections on all loops. It is called once, after Bind. After an error, Close follows.
+func (ln *Listener) Start() error {
+	g := ln.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return fmt.Errorf("loop: listen on %s: %w", ln.addr, net.ErrClosed)
 	}
-	ln := &Listener{group: g, accepted: accepted, gate: gate, addr: nls[0].Addr(), path: at.Unix, release: release, loads: make([]load, len(g.loops))}
+	nls := ln.sockets
+	for _, nl := range nls {
+		if err := startListening(nl); err != nil {
+			return fmt.Errorf("loop: listen on %s: %w", ln.addr, err)
+		}
+	}
+	if g.usesGoroutines() {
+		ln.queue = newAcceptQueue(nls[0]) // nls has one element here
+		nls = []net.Listener{ln.queue}
+		ln.sockets = nil // the queue closes it
+	}
+	var err error
 	for _, l := range g.loops {
 		if err == nil {
 			l.do(func() { err = l.openOrigin(ln) })
@@ -72,17 +118,13 @@ func (g *Group) ListenGated(at Addr, gate Gate, accepted AcceptFunc) (*Listener,
 		if l := g.loops[i%len(g.loops)]; err == nil {
 			l.do(func() { err = l.open(ln, nls[i%len(nls)]) })
 		}
-		if err != nil {
-			closeAll(nls)
-			ln.close()
-			return nil, fmt.Errorf("loop: listen on %s: %w", at, err)
-		}
 	}
-	if !g.usesGoroutines() {
-		closeAll(nls) // the loops use duplicates of the descriptors
+	if err != nil {
+		return fmt.Errorf("loop: listen on %s: %w", ln.addr, err)
 	}
-	g.listeners = append(g.listeners, ln)
-	return ln, nil
+	closeAll(ln.sockets) // the loops use duplicates of the descriptors
+	ln.sockets = nil
+	return nil
 }
 
 // usesGoroutines reports whether the loops use goroutines and one listening socket instead of epoll.
@@ -94,42 +136,30 @@ func closeAll(nls []net.Listener) {
 	}
 }
 
-// listenSockets opens one listening socket for all loops, or one for each loop.
-func (g *Group) listenSockets(at Addr) ([]net.Listener, error) {
+// bindSockets binds one socket for all loops, or one for each loop. shared means that a socket of this process has the port already.
+func (g *Group) bindSockets(at Addr, shared bool) ([]net.Listener, error) {
 	if at.Unix != "" {
 		nl, err := listenUnix(at.Unix)
 		return []net.Listener{nl}, err
 	}
-	var lc net.ListenConfig
+	if sharesPorts && !g.cfg.ReusePort && !shared && at.TCP.Port() != 0 {
+		if err := probeUnshared(at); err != nil {
+			return nil, err
+		}
+	}
 	count := 1
-	share := !g.usesGoroutines()
-	if share {
+	if !g.usesGoroutines() {
 		count = len(g.loops)
-		if !g.cfg.ReusePort && at.TCP.Port() != 0 {
-			if err := probeUnshared(at); err != nil {
-				return nil, err
-			}
-		}
 	}
-	if share || g.cfg.ReusePort {
-		lc.Control = func(_, _ string, raw syscall.RawConn) error {
-			var err error
-			if ctlErr := raw.Control(func(fd uintptr) { err = sharePort(fd) }); ctlErr != nil {
-				return ctlErr
-			}
-			return err
-		}
-	}
-	network, address := at.netAddress()
 	var nls []net.Listener
 	for range count {
-		nl, err := lc.Listen(context.Background(), network, address)
+		nl, err := bindTCP(at, g.cfg.ReusePort)
 		if err != nil {
 			closeAll(nls)
 			return nil, err
 		}
 		nls = append(nls, nl)
-		address = nl.Addr().String() // the other sockets use the port of the first one
+		at.TCP = netip.AddrPortFrom(at.TCP.Addr(), uint16(nl.Addr().(*net.TCPAddr).Port)) // the other sockets use the port of the first one
 	}
 	return nls, nil
 }
@@ -169,8 +199,8 @@ func abandoned(path string) bool {
 // Addr returns the address that was bound.
 func (ln *Listener) Addr() net.Addr { return ln.addr }
 
-// Close stops accepting. Connections that already wait are still accepted. Open connections stay open. The AcceptFunc is not
-// called after Close has returned.
+// Close stops accepting. Connections that already wait are still accepted, as far as MaxConns allows. Open connections stay open. The
+// AcceptFunc is not called after Close has returned.
 func (ln *Listener) Close() error {
 	g := ln.group
 	g.mu.Lock()
@@ -190,17 +220,49 @@ func (ln *Listener) close() {
 		if !ln.release() && ln.path != "" {
 			_ = os.Remove(ln.path)
 		}
-		for _, l := range ln.group.loops {
-			l.do(func() {
-				for _, a := range l.acceptors {
-					if a.listener == ln {
-						a.close()
-					}
-				}
-			})
-		}
+		closeAll(ln.sockets)
+		ln.acceptWaiting()
+		ln.each((*acceptor).close)
 		for _, l := range ln.group.loops {
 			l.do(func() { l.closeOrigin(ln) }) // connections that were handed over to l came before
 		}
 	})
+}
+
+// each calls f for the acceptors of ln, on their loops.
+func (ln *Listener) each(f func(*acceptor)) {
+	for _, l := range ln.group.loops {
+		l.do(func() {
+			for _, a := range l.acceptors {
+				if a.listener == ln {
+					f(a)
+				}
+			}
+		})
+	}
+}
+
+// waitingRounds bounds acceptWaiting while clients go on connecting. No system lets more than 65535 connections wait at a socket.
+const waitingRounds = 1<<16/acceptShare + 1
+
+// acceptWaiting accepts the connections that wait, as far as MaxConns allows, because closing the sockets resets them. Each loop accepts
+// acceptShare in a turn.
+func (ln *Listener) acceptWaiting() {
+	if ln.queue != nil {
+		ln.queue.finish()
+	}
+	for range waitingRounds {
+		more, failed := false, false
+		ln.each(func(a *acceptor) {
+			m, err := a.acceptWaiting()
+			more, failed = more || m, failed || err != nil
+		})
+		switch {
+		case more:
+		case failed, ln.queue == nil, ln.queue.empty():
+			return
+		default:
+			time.Sleep(time.Millisecond) // until the queue has the next one
+		}
+	}
 }

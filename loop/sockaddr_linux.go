@@ -1,10 +1,13 @@
 package loop
 
 import (
+	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +66,43 @@ func probeUnshared(a Addr) error {
 
 const sharesPorts = true // each loop has a listening socket of its own
 
-// sharePort lets several sockets listen on one port. The kernel spreads connections over these sockets.
-func sharePort(fd uintptr) error {
-	return os.NewSyscallError("setsockopt", unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1))
+// bindTCP binds a socket to a TCP address and does not let it listen yet. Other sockets of this process may share the port: the kernel
+// spreads connections over those that are bound to the same address.
+func bindTCP(at Addr, _ bool) (net.Listener, error) {
+	family, sa := sockaddr(at)
+	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	f := os.NewFile(uintptr(fd), "tcp")
+	defer f.Close()
+	for _, option := range []int{unix.SO_REUSEADDR, unix.SO_REUSEPORT} {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, 1); err != nil {
+			return nil, os.NewSyscallError("setsockopt", err)
+		}
+	}
+	if family == unix.AF_INET6 && at.TCP.Addr().IsUnspecified() {
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 0) // clients of IPv4, too, as package net does
+	}
+	if err := unix.Bind(fd, sa); err != nil {
+		return nil, os.NewSyscallError("bind", err)
+	}
+	return net.FileListener(f)
+}
+
+// startListening lets clients connect to a bound socket. The kernel bounds how many wait by its somaxconn.
+func startListening(nl net.Listener) error {
+	sc, ok := nl.(syscall.Conn)
+	if !ok {
+		return fmt.Errorf("a %T has no descriptor", nl)
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var listenErr error
+	if err := raw.Control(func(fd uintptr) { listenErr = unix.Listen(int(fd), math.MaxUint16) }); err != nil {
+		return err
+	}
+	return os.NewSyscallError("listen", listenErr)
 }

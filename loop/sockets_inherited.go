@@ -19,11 +19,12 @@ type Sockets interface {
 // Bound is a listening socket. File returns a duplicate of its descriptor.
 type Bound = interface{ File() (*os.File, error) }
 
-// listeningSockets returns the sockets of a listener. The caller calls release when it has closed them.
-func (g *Group) listeningSockets(at Addr) (nls []net.Listener, release func() (listens bool), err error) {
+// boundSockets returns the sockets of a listener. The caller calls release when it has closed them. shared means that a socket of this
+// process has the port already.
+func (g *Group) boundSockets(at Addr, shared bool) (nls []net.Listener, release func() (listens bool), err error) {
 	sockets := g.cfg.Sockets
 	if sockets == nil {
-		nls, err = g.listenSockets(at)
+		nls, err = g.bindSockets(at, shared)
 		return nls, func() bool { return false }, err
 	}
 	network, address := at.netAddress()
@@ -32,7 +33,8 @@ func (g *Group) listeningSockets(at Addr) (nls []net.Listener, release func() (l
 		return nil, nil, err
 	}
 	if len(files) == 0 {
-		nls, err = g.listenSockets(at)
+		inherited, ok := sockets.(interface{ HasPort(port uint16) bool })
+		nls, err = g.bindSockets(at, shared || ok && inherited.HasPort(at.TCP.Port()))
 	} else {
 		nls, err = listenersOf(files)
 	}

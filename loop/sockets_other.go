@@ -2,7 +2,10 @@
 
 package loop
 
-import "errors"
+import (
+	"errors"
+	"net"
+)
 
 func newSockets(cfg Config) (sockets, error) { return newGoroutineSockets(cfg), nil }
 
@@ -10,6 +13,12 @@ const sharesPorts = false // all loops share one listening socket
 
 func probeUnshared(Addr) error { return nil }
 
-func sharePort(uintptr) error {
-	return errors.New("loop: ReusePort is for Linux: leave it out, and give each process a port of its own")
+// bindTCP opens a socket that listens at a TCP address. What connects waits until it is accepted.
+func bindTCP(at Addr, reusePort bool) (net.Listener, error) {
+	if reusePort {
+		return nil, errors.New("loop: ReusePort is for Linux: leave it out, and give each process a port of its own")
+	}
+	return net.Listen(at.netAddress())
 }
+
+func startListening(net.Listener) error { return nil }

@@ -146,10 +146,11 @@ type Change struct {
 	proxy *Proxy
 	next  parts
 	plans []*exchange.Plan
+	added []*listener // bound, and not started
 }
 
 // Prepare makes everything ready that another configuration needs, and leaves the running one in use: it binds new
-// addresses, which accept connections from then on, resolves names and opens the access log. Routes that stay keep their rate limits
+// addresses, which accept no connections before Commit, resolves names and opens the access log. Routes that stay keep their rate limits
 // and retry budgets: see Config.CompileAfter. cfg must not be changed afterwards. If it is invalid, the error is an Errors, and it names
 // settings of the loops that cannot change. Another Prepare, and Shutdown, wait for Commit or Abort.
 func (p *Proxy) Prepare(cfg *Config) (*Change, error) {
@@ -278,6 +279,11 @@ func (c *Change) Commit() {
 	old := p.parts
 	p.parts = c.next
 	p.mu.Unlock()
+	for _, l := range c.added {
+		if err := l.socket.Start(); err != nil {
+			p.log.Error("a new listener does not accept connections: reload again", "listener", l.cfg.name(), "err", err)
+		}
+	}
 	p.shedder.use(&c.next)
 	p.setMaxConnections(c.next.cfg)
 	p.overload.Use(&c.next.cfg.Overload)
@@ -328,10 +334,16 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		next.clusters[c.Name], known[c.Name] = made, made.Cluster
 	}
 	plans := make([]*exchange.Plan, len(cfg.Listeners))
-	staying := map[*listener]bool{}
+	staying, leaving := map[*listener]bool{}, []*loop.Listener{}
 	for i := range cfg.Listeners {
 		staying[old.listenerAt(&cfg.Listeners[i])] = true
 	}
+	for _, l := range old.listeners {
+		if !staying[l] {
+			leaving = append(leaving, l.socket)
+		}
+	}
+	var added []*listener
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
 		plans[i] = exchange.NewPlanAfter(old.plans[l.name()], l.name(), tables[i], known, p.metrics, next.access)
@@ -359,13 +371,14 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		if err != nil {
 			return nil, err
 		}
-		made, err := p.listen(l, plans[i], terminated)
+		made, err := p.bind(l, plans[i], terminated, leaving)
 		if err != nil {
 			return nil, err
 		}
 		next.listeners[l.name()] = made
+		added = append(added, made)
 	}
-	return &Change{p, next, plans}, nil
+	return &Change{p, next, plans, added}, nil
 }
 
 // keep removes the counters of listeners and routes that are in no plan.
@@ -395,8 +408,8 @@ func (p *Proxy) newCluster(c *upstream.Config, before *cluster) (*cluster, error
 	return &cluster{made, c, stop}, nil
 }
 
-// listen binds the address of a listener.
-func (p *Proxy) listen(l *Listener, plan *exchange.Plan, terminated *termination) (*listener, error) {
+// bind binds the address of a listener. leaving are those that will be closed once it is started.
+func (p *Proxy) bind(l *Listener, plan *exchange.Plan, terminated *termination, leaving []*loop.Listener) (*listener, error) {
 	var s service
 	loops := len(p.group.Loops())
 	switch l.Protocol {
@@ -418,7 +431,7 @@ func (p *Proxy) listen(l *Listener, plan *exchange.Plan, terminated *termination
 	}
 	limits := limit.NewConnections(&p.conns)
 	limits.Use(&l.Limits, plan.Listener)
-	socket, err := p.group.ListenGated(at, limits, t.Accept)
+	socket, err := p.group.Bind(at, limits, t.Accept, leaving...)
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: %w", l.name(), err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -42,13 +43,13 @@ func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
 	frame, _ := wire.Append(nil, one)
 	one.Content = make([]byte, 200<<10)
 	large, _ := wire.Append(nil, one)
-	http := func(text string) []byte { return []byte(strings.ReplaceAll(text, "\n", "\r\n")) }
-	post := http("POST / HTTP/1.1\nHost: a\nContent-Length: 100000\n\nbegun")
+	crlf := func(text string) []byte { return []byte(strings.ReplaceAll(text, "\n", "\r\n")) }
+	post := crlf("POST / HTTP/1.1\nHost: a\nContent-Length: 100000\n\nbegun")
 	phases := map[Protocol][][]byte{
 		HTTP1: {
-			nil, http("GET"), post, append(post, make([]byte, 100000)...), http("GET / HTTP/1.1\nHost: a\n\n"),
-			http(strings.Repeat("GET / HTTP/1.1\nHost: a\n\n", 5)),
-			http("GET / HTTP/1.1\nHost: a\nConnection: upgrade\nUpgrade: websocket\n\n"),
+			nil, crlf("GET"), post, append(post, make([]byte, 100000)...), crlf("GET / HTTP/1.1\nHost: a\n\n"),
+			crlf(strings.Repeat("GET / HTTP/1.1\nHost: a\n\n", 5)),
+			crlf("GET / HTTP/1.1\nHost: a\nConnection: upgrade\nUpgrade: websocket\n\n"),
 		},
 		Bolt: {nil, frame[:5], frame, bytes.Repeat(frame, 10), large[:100], large[:100<<10], large},
 	}
@@ -128,5 +129,41 @@ func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestListenerRemovedServesALateRequest: a request that is on its way when the listener of its connection is removed is served. The
+// client of a POST would not send it again.
+func TestListenerRemovedServesALateRequest(t *testing.T) {
+	t.Parallel()
+	cfg := func(listeners ...string) *Config {
+		c := &Config{Loops: 2, Clusters: []upstream.Config{cluster1("c", web(t, "a", 0))}}
+		for _, name := range listeners {
+			c.Listeners = append(c.Listeners, Listener{Name: name, Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "c"})
+		}
+		return c
+	}
+	p := start(t, cfg("stays", "goes"))
+	c, in := dialPlain(t, at(p, 1))
+	post := func() (*http.Response, error) {
+		if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.ReadResponse(in, nil)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r.Body)
+		}
+		return r, err
+	}
+	if _, err := post(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Reload(cfg("stays")); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(100 * time.Millisecond) // a round trip
+	r, err := post()
+	if err != nil || r.StatusCode != 200 || !r.Close {
+		t.Errorf("got %+v, %v; want a response that ends the connection", r, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -89,6 +90,20 @@ func (g *group) listensAt(network, address string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip == bound.Addr()
+}
+
+// HasPort reports whether a TCP socket with the port is free. Another one that overlaps its address can then be bound, although the
+// process before still listens there.
+func (s *Set) HasPort(port uint16) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.free, func(g *group) bool {
+		_, p, err := net.SplitHostPort(g.Address)
+		return g.Network == "tcp" && err == nil && p == strconv.Itoa(int(port))
+	})
 }
 
 // Use notes that the process listens at an address with these sockets, until the caller calls release. release reports whether the

@@ -15,9 +15,9 @@ const (
 	slowClientTimer // bounds the time in which the client reads none of its responses
 )
 
-// idleDrainTime is how long a draining connection waits for a request that the client may already have sent. A connection that has had no
-// request waits for drainTime: its client is about to send one.
-const idleDrainTime = 20 * time.Millisecond
+// idleDrainTime is how long a draining connection waits for a request that the client may already have sent: longer than a round trip between
+// continents. A connection that has had no request waits for drainTime: its client is about to send one.
+const idleDrainTime = 500 * time.Millisecond
 
 // idleHandler handles all connections of one loop and one dialect that have nothing in flight. Such a connection
 // needs no object of its own.

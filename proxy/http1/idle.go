@@ -12,8 +12,9 @@ const (
 	moveTimer        // time until a byte of the last response is acknowledged
 )
 
-// drainTime is how long a draining connection waits for a request that the client may already have sent.
-const drainTime = 20 * time.Millisecond
+// drainTime is how long a draining connection waits for a request that the client may already have sent: longer than a round trip between
+// continents. A client does not send a POST again if its connection is closed meanwhile.
+const drainTime = 500 * time.Millisecond
 
 // firstTime is drainTime of a connection that has had no request. Its client is about to send one, and would not send it again if the
 // connection were closed.
