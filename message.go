@@ -56,7 +56,7 @@ type Message struct {
 	To      SourceID // 0 addresses every observer of Tag; any other number addresses only that client
 
 	Key []byte // the messages of a stream with one key keep their order; at most 255 bytes. Without a key, those of one tag do
-	ID  string // idempotency key: of the messages with one ID a stream stores the first; at most 128 bytes
+	ID  string // idempotency key: of the messages of a tag with one ID a stream stores the first; at most 128 bytes
 
 	// Send ignores these. They are 0 unless the message comes from a stream.
 	Sequence   uint64 // position in the stream, from 1

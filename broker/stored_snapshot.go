@@ -3,6 +3,7 @@ package broker
 import (
 	"sort"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/internal/clock"
 )
 
@@ -11,7 +12,8 @@ type StreamStats struct {
 	Name        string
 	Tags        []string
 	AtLeastOnce bool
-	Stored      Traffic // messages that were stored
+	Stored      Traffic // messages that were stored; its bytes include those of Duplicates
+	Duplicates  uint64  // messages that were not stored, because one with their ID is
 	Pending     Traffic // messages that wait to be stored
 	Refused     uint64  // messages that the engine can never store
 	Dropped     uint64  // messages that an at-most-once stream had no room for
@@ -85,6 +87,10 @@ func (st *storedStream) stats() StreamStats {
 		Name: cfg.Config.Name, Tags: cfg.Config.Tags, AtLeastOnce: cfg.AtLeastOnce, Stored: st.stored.load(),
 		Pending: Traffic{uint64(max(st.waiting.Load(), 0)), uint64(max(st.pending.Load(), 0))},
 		Refused: st.refused.Load(), Dropped: st.dropped.Load(),
+	}
+	if counter, ok := cfg.Stream.(engine.DuplicateCounter); ok {
+		v.Duplicates = counter.Duplicates()
+		v.Stored.Messages -= min(v.Duplicates, v.Stored.Messages)
 	}
 	if reason := st.reason.Load(); reason != nil {
 		v.Waiting = *reason

@@ -19,6 +19,7 @@ type Config struct {
 	MaxPerTag  int64 // records of each tag; 1 keeps the last of each
 
 	DuplicateWindow time.Duration // how long the engine remembers the ID of a record; 0 means DefaultDuplicateWindow
+	SharedIDs       bool          // an ID belongs to the stream, so records of two tags with one ID are the same; otherwise it belongs to its tag
 }
 
 // DefaultDuplicateWindow is the DuplicateWindow of a Config that has none.

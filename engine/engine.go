@@ -27,6 +27,12 @@ type Engine interface {
 	Close(ctx context.Context) error
 }
 
+// DuplicateCounter is a Stream that counts the records which Append has not stored because of their IDs.
+type DuplicateCounter interface {
+	// Duplicates returns how many they are since the stream was opened. It does not block.
+	Duplicates() uint64
+}
+
 // Stream is one stream of an Engine. All methods may overlap.
 type Stream interface {
 	// Append stores records in order, behind those of earlier calls. It copies what it keeps, sets no field of records, and does
@@ -36,7 +42,8 @@ type Stream interface {
 	// stored, because they are too large or no filter of the stream matches their tags; the other records of the call are stored.
 	// After Close it is ErrClosed.
 	//
-	// A record with the ID of a record that was stored within Config.DuplicateWindow is not stored again, which is no error.
+	// A record with the tag and the ID of a record that was stored within Config.DuplicateWindow is not stored again, which is no
+	// error. With Config.SharedIDs the tag does not matter. A Stream that is a DuplicateCounter counts such records.
 	Append(records []Record, done func(error))
 
 	// Pending returns the bytes of the payloads whose done was not called yet.

@@ -11,7 +11,7 @@ type Record struct {
 	Type      ferry.Type
 	Validated bool   // the payload was validated in full
 	Time      int64  // Unix nanoseconds at the source
-	ID        string // idempotency key; "" means none
+	ID        string // idempotency key, which belongs to the tag; "" means none
 	Extension []byte // entries of a PUB's extension (docs/native.md) that belong to the message: key, trace context, origin
 	Payload   []byte
 }

@@ -76,6 +76,7 @@ func changesOf(dir string) map[string]func(*config.Config) {
 		"streams[].storage":            func(c c) { c.Streams[0].Storage = config.StorageFile },
 		"streams[].key":                func(c c) { c.Streams[0].Key = "id" },
 		"streams[].idempotency.window": func(c c) { c.Streams[0].Idempotency.Window = time.Hour },
+		"streams[].idempotency.scope":  func(c c) { c.Streams[0].Idempotency.Scope = config.ScopeStream },
 		"forward[]":                    func(c c) { c.Forward[0].Token = "another-token-of-the-hub" },
 		"forward[].tags":               func(c c) { c.Forward[0].Tags = []string{"y/#"} },
 		"bridges[]":                    func(c c) { c.Bridges[0].Out = []string{"y/#"} },

@@ -212,7 +212,7 @@ func engineConfig(c config.Stream) engine.Config {
 	return engine.Config{
 		Name: c.Name, Tags: c.Tags, Replicas: c.Replicas, InMemory: c.Storage == config.StorageMemory,
 		MaxAge: c.Retention.Age, MaxBytes: int64(c.Retention.Size), MaxRecords: c.Retention.Messages, MaxPerTag: c.Retention.PerTag,
-		DuplicateWindow: c.Idempotency.Window,
+		DuplicateWindow: c.Idempotency.Window, SharedIDs: c.Idempotency.Scope == config.ScopeStream,
 	}
 }
 

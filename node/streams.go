@@ -141,6 +141,7 @@ func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed b
 			Age: c.Retention.Age.Seconds(), Size: int64(c.Retention.Size), Messages: c.Retention.Messages, PerTag: c.Retention.PerTag,
 		},
 		Pending: int(routed.Pending.Bytes), Appended: routed.Stored.Messages, Dropped: routed.Dropped + routed.Refused,
+		Duplicates: routed.Duplicates,
 	}
 	info, err := each.stream.Info(ctx)
 	if err == nil {

@@ -198,6 +198,35 @@ func testDuplicates(t *testing.T, f Fixture) {
 	}
 }
 
+// testIDsOfTags: an ID belongs to its tag, so that who publishes on one tag cannot take the IDs of another.
+func testIDsOfTags(t *testing.T, f Fixture) {
+	for _, shared := range []bool{false, true} {
+		c := config(f.Engine, fmt.Sprint("shared-", shared), fmt.Sprint(shared, "/#"))
+		c.SharedIDs = shared
+		s := openStream(t, f.Engine, c)
+		record := func(tag, id string) engine.Record {
+			return engine.Record{Tag: fmt.Sprint(shared, "/", tag), ID: id}
+		}
+		appendAll(t, s, record("a", "x"), record("b", "x"), record("a", "x"), record("a/b", "x"))
+		appendAll(t, s, record("b", "x"))
+		appendAll(t, s, record("a", "y"))
+		want, repeated := uint64(4), uint64(2)
+		if shared {
+			want, repeated = 2, 4
+		}
+		info := infoOf(t, s)
+		if info.Records != want {
+			t.Errorf("SharedIDs %v: %d records are stored, want %d", shared, info.Records, want)
+		}
+		if info.Config.SharedIDs != shared {
+			t.Errorf("SharedIDs is %v in the Info of the stream, want %v", info.Config.SharedIDs, shared)
+		}
+		if counter, ok := s.(engine.DuplicateCounter); ok && counter.Duplicates() != repeated {
+			t.Errorf("SharedIDs %v: Duplicates is %d, want %d", shared, counter.Duplicates(), repeated)
+		}
+	}
+}
+
 func testDuplicateWindow(t *testing.T, f Fixture) {
 	c := config(f.Engine, "records", "a/#")
 	c.DuplicateWindow = time.Second

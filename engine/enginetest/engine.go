@@ -209,7 +209,7 @@ func testRestart(t *testing.T, f Fixture) {
 	c = openCursor(t, s, durable)
 	expect(t, c, 4, 5, 8, 9, 10, 11)
 	closeCursor(t, c)
-	appendAll(t, s, engine.Record{Tag: "a", ID: "x"}, engine.Record{Tag: "a", ID: "y"})
+	appendAll(t, s, engine.Record{Tag: "a/id", ID: "x"}, engine.Record{Tag: "a", ID: "y"})
 	r, err := s.Get(deadline(t), 11)
 	if err != nil || r.Type != 4 || r.Time != 7 || string(r.Extension) != "\x01" || r.ID != "x" {
 		t.Errorf("Get(11) after a restart = %+v, %v", r, err)

@@ -34,6 +34,7 @@ func Run(t *testing.T, open func(*testing.T) Fixture) {
 		{"AppendsOverlap", testAppendsOverlap},
 		{"RefusedRecords", testRefusedRecords},
 		{"Duplicates", testDuplicates},
+		{"IDsOfTags", testIDsOfTags},
 		{"DuplicateWindowEnds", testDuplicateWindow},
 		{"NextIsBounded", testNextBounds},
 		{"NextWaits", testNextWaits},

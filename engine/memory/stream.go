@@ -20,6 +20,7 @@ const scanStep = 4096
 type stream struct {
 	completions *completions
 	pending     atomic.Int64
+	repeated    atomic.Uint64 // records that were not stored because of their IDs
 
 	mu         sync.Mutex
 	config     engine.Config
@@ -34,7 +35,10 @@ type stream struct {
 	err        error     // why the stream has ended
 }
 
-var _ engine.Stream = (*stream)(nil)
+var (
+	_ engine.Stream           = (*stream)(nil)
+	_ engine.DuplicateCounter = (*stream)(nil)
+)
 
 func newStream(completions *completions, c engine.Config) *stream {
 	s := &stream{
@@ -92,11 +96,13 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 		}
 		id := ""
 		if r.ID != "" {
-			if s.duplicates.seen(r.ID, now) {
+			known := s.idOf(r)
+			if s.duplicates.seen(known, now) {
+				s.repeated.Add(1)
 				continue
 			}
-			id = strings.Clone(r.ID)
-			s.duplicates.add(id, now)
+			id = known[len(known)-len(r.ID):]
+			s.duplicates.add(known, now)
 		}
 		s.log.append(r, now, id)
 		if s.config.MaxPerTag > 0 {
@@ -113,6 +119,18 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 	}
 	s.completions.add(call)
 }
+
+// idOf returns what identifies r among the records of the stream: its ID, behind its tag unless the stream's tags share their IDs. A
+// tag has no zero byte.
+func (s *stream) idOf(r *engine.Record) string {
+	if s.config.SharedIDs {
+		return strings.Clone(r.ID)
+	}
+	return r.Tag + "\x00" + r.ID
+}
+
+// Duplicates returns how many records were not stored because of their IDs.
+func (s *stream) Duplicates() uint64 { return s.repeated.Load() }
 
 // refusesWork returns why the stream takes no more records and cursors, or nil.
 func (s *stream) refusesWork() error {

@@ -15,7 +15,7 @@ func (a *appender) refusal(r *engine.Record, subject string, c *engine.Config) s
 	if !covers(c.Tags, r.Tag) {
 		return fmt.Sprintf("tag %q is not among the tags of the stream (%q)", r.Tag, c.Tags)
 	}
-	head := len("NATS/1.0\r\n") + 200 + 3*len(r.ID) + (len(r.Extension)*4+2)/3 // at least what headers.size returns
+	head := len("NATS/1.0\r\n") + 250 + 3*len(r.ID) + (len(r.Extension)*4+2)/3 // at least what headers.size returns
 	if head > maxHeaders {
 		return fmt.Sprintf("its ID and extension have %d bytes, too many for the headers of a NATS message", len(r.ID)+len(r.Extension))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -39,12 +40,15 @@ type appender struct {
 	batches string // prefix of the ids of batches
 	limit   int    // records of the next batch: less than maxBatch after a batch was refused because of one record
 	last    uint64 // sequence number of the last record that was acknowledged, or that the stream had before
+	found   int    // records of the batch that its last attempt has not stored because of their IDs
 	slow    int    // attempts in a row that were not acknowledged in time
 
 	doubtful  int  // so many of the first records may be stored
 	expecting bool // the next attempt is refused unless the stream ends with expected
 	expected  uint64
 	conflicts int // attempts in a row that were refused for that
+
+	repeated atomic.Uint64 // records that were not stored because of their IDs
 
 	mu      sync.Mutex
 	queue   []entry // queue[head:] is not stored yet
@@ -59,7 +63,8 @@ type appender struct {
 type entry struct {
 	record  engine.Record // Payload and Extension are the appender's copies
 	subject string
-	skip    bool // nothing to store: a record with its ID is stored, or its call has no records
+	id      string // messageID of the record
+	skip    bool   // nothing to store: a record with its ID is stored, or its call has no records
 	call    *call
 	last    bool // of its call
 }
@@ -108,7 +113,7 @@ func (a *appender) append(records []engine.Record, done func(error)) {
 		}
 		memory, r.Payload = appendCopy(memory, r.Payload)
 		memory, r.Extension = appendCopy(memory, r.Extension)
-		entries = append(entries, entry{record: r, subject: subject, call: c})
+		entries = append(entries, entry{record: r, subject: subject, id: messageID(&r, config.SharedIDs), call: c})
 	}
 	if len(entries) == 0 {
 		entries = append(entries, entry{skip: true, call: c})
@@ -173,6 +178,7 @@ func (a *appender) run() {
 		switch {
 		case err == nil:
 			a.finish(len(batch), "")
+			a.repeated.Add(uint64(a.found))
 			a.limit = min(2*a.limit, maxBatch)
 			a.settled()
 			a.slow = 0

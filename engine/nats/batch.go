@@ -68,6 +68,9 @@ func (a *appender) store(batch []entry) error {
 	case len(records) > 1 && got.Count != len(records):
 		return fmt.Errorf("the server has stored %d of the %d records of a batch", got.Count, len(records))
 	}
+	if got.Duplicate && a.doubtful == 0 { // otherwise the attempt in doubt may have stored it
+		a.found++
+	}
 	a.last = max(a.last, got.Sequence)
 	a.s.e.host.stored(a.s.name, got.Sequence)
 	return nil
@@ -77,16 +80,18 @@ func (a *appender) store(batch []entry) error {
 func (a *appender) unique(batch []entry) []*entry {
 	records := make([]*entry, 0, len(batch))
 	var ids map[string]bool
+	a.found = 0
 	for i := range batch {
 		e := &batch[i]
 		if e.skip {
 			continue
 		}
-		if id := e.record.ID; id != "" && len(batch) > 1 {
+		if id := e.id; id != "" && len(batch) > 1 {
 			if ids == nil {
 				ids = make(map[string]bool, len(batch))
 			}
 			if ids[id] {
+				a.found++
 				continue
 			}
 			ids[id] = true
@@ -118,7 +123,7 @@ func (a *appender) patience(batch []entry) time.Duration {
 func (a *appender) publish(records []*entry, id, reply string) error {
 	m := natsgo.Msg{Header: a.headers.header}
 	for i, e := range records {
-		a.headers.record(&e.record)
+		a.headers.record(&e.record, e.id)
 		last := i == len(records)-1
 		if len(records) > 1 {
 			a.headers.batch(id, i+1, last)
@@ -191,13 +196,13 @@ func ackError(e *jetstream.APIError) error {
 // cannot store (headers.impossible). The server looks for the ID first.
 func (a *appender) markStored(batch []entry) error {
 	stored := make(map[string]bool)
-	asked := make(map[string]string) // ID by reply subject
+	asked := make(map[string]string) // message ID by reply subject
 	cut := a.s.e.cut.wait()
 	timeout := time.NewTimer(ackTimeout)
 	defer timeout.Stop()
 	for i := 0; i < len(batch) || len(asked) > 0; {
 		for ; i < len(batch) && len(asked) < cap(a.acks)/2; i++ {
-			if id := batch[i].record.ID; id != "" && !batch[i].skip {
+			if id := batch[i].id; id != "" && !batch[i].skip {
 				reply := a.attempt()
 				asked[reply] = id
 				if err := a.publishProbe(&batch[i], reply); err != nil {
@@ -237,14 +242,17 @@ func (a *appender) markStored(batch []entry) error {
 	if len(stored) == 0 {
 		return errors.New("the server refuses a batch for a message ID that it does not have")
 	}
-	a.skip(batch, func(e *entry) bool { return stored[e.record.ID] })
+	marked := a.skip(batch, func(e *entry) bool { return stored[e.id] })
+	if a.doubtful == 0 {
+		a.repeated.Add(marked)
+	}
 	return errMarked
 }
 
 func (a *appender) publishProbe(e *entry, reply string) error {
 	probe := e.record
 	probe.Payload, probe.Extension = nil, nil
-	a.headers.record(&probe)
+	a.headers.record(&probe, e.id)
 	a.headers.impossible(a.s.config.Load().Replicas > 1)
 	return a.s.e.write.PublishMsg(&natsgo.Msg{Subject: e.subject, Reply: reply, Header: a.headers.header})
 }

@@ -15,6 +15,8 @@ import (
 const (
 	streamPrefix     = "ferry-"     // of the names of JetStream streams, and of the buckets of their cursors
 	metaTags         = "ferry.tags" // metadata of a JetStream stream: Config.Tags as JSON. It marks a stream as ferry's
+	metaIDs          = "ferry.ids"  // the same: sharedIDs if Config.SharedIDs is set
+	sharedIDs        = "stream"
 	defaultDuplicate = 2 * time.Minute
 )
 
@@ -37,6 +39,9 @@ func streamConfig(c engine.Config) jetstream.StreamConfig {
 		AllowDirect:        true,
 		AllowAtomicPublish: true,
 		Metadata:           map[string]string{metaTags: string(tags)},
+	}
+	if c.SharedIDs {
+		s.Metadata[metaIDs] = sharedIDs
 	}
 	if c.InMemory {
 		s.Storage = jetstream.MemoryStorage
@@ -73,6 +78,7 @@ func configOf(s jetstream.StreamConfig) (engine.Config, bool) {
 		MaxRecords:      max(s.MaxMsgs, 0),
 		MaxPerTag:       max(s.MaxMsgsPerSubject, 0),
 		DuplicateWindow: s.Duplicates,
+		SharedIDs:       s.Metadata[metaIDs] == sharedIDs,
 	}
 	if err := json.Unmarshal([]byte(tags), &c.Tags); err != nil {
 		return engine.Config{}, false

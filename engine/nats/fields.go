@@ -83,7 +83,7 @@ func setFields(r *engine.Record, header []byte) (typed bool, err error) {
 		return false, nil
 	}
 	rest, ok := bytes.CutPrefix(header, headerBegin)
-	var seen [5]bool
+	var seen [6]bool
 	for ok && len(rest) > len(headerEnd) {
 		var line []byte
 		if line, rest, ok = bytes.Cut(rest, headerEnd); !ok {
@@ -128,6 +128,8 @@ func fieldIndex(key []byte) int {
 		return 3
 	case hdrID:
 		return 4
+	case hdrMsgID:
+		return 5
 	}
 	return -1
 }

@@ -44,7 +44,7 @@ func (r *rig) fill() {
 	for i := range 3 {
 		m := natsgo.Msg{Subject: "ferry.orders.raw", Data: payload}
 		if i == 2 {
-			m.Header = natsgo.Header{"Other": []string{"1", "2"}, hdrID: []string{"raw"}}
+			m.Header = natsgo.Header{"Other": []string{"1", "2"}, hdrMsgID: []string{"raw"}}
 		}
 		if _, err := r.e.write.RequestMsg(&m, patience); err != nil {
 			r.t.Fatal(err)

@@ -1,8 +1,11 @@
 package nats
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -18,8 +21,9 @@ const (
 	hdrTime  = "Ferry-Time"  // Unix nanoseconds at the source, decimal
 	hdrValid = "Ferry-Valid" // 1: the payload was validated in full
 	hdrExt   = "Ferry-Ext"   // the extension, base64
+	hdrID    = "Ferry-Id"    // the record's ID, see escapeID; without it hdrMsgID is the ID
 
-	hdrID             = "Nats-Msg-Id" // the record's ID, see escapeID
+	hdrMsgID          = "Nats-Msg-Id" // of the messages with the same one the server stores the first, see messageID
 	hdrBatchID        = "Nats-Batch-Id"
 	hdrBatchSeq       = "Nats-Batch-Sequence"
 	hdrBatchCommit    = "Nats-Batch-Commit"
@@ -33,6 +37,7 @@ const (
 type headers struct {
 	header                    natsgo.Header
 	typ, time, valid, ext, id [1]string
+	msgID                     [1]string
 	batchID, batchSeq, commit [1]string
 	expected                  [1]string
 }
@@ -41,8 +46,8 @@ func newHeaders() *headers {
 	return &headers{header: make(natsgo.Header, 8), valid: [1]string{"1"}, commit: [1]string{"1"}}
 }
 
-// record begins the headers of a message with the fields of r.
-func (h *headers) record(r *engine.Record) {
+// record begins the headers of a message with the fields of r, whose messageID is msgID.
+func (h *headers) record(r *engine.Record, msgID string) {
 	clear(h.header)
 	h.typ[0] = strconv.Itoa(int(r.Type))
 	h.header[hdrType] = h.typ[:]
@@ -56,9 +61,29 @@ func (h *headers) record(r *engine.Record) {
 		h.header[hdrExt] = h.ext[:]
 	}
 	if r.ID != "" {
-		h.id[0] = escapeID(r.ID)
-		h.header[hdrID] = h.id[:]
+		h.msgID[0] = msgID
+		h.header[hdrMsgID] = h.msgID[:]
+		if id := escapeID(r.ID); id != msgID {
+			h.id[0] = id
+			h.header[hdrID] = h.id[:]
+		}
 	}
+}
+
+// messageID returns the ID of the message of r, by which the server knows a record that it has stored: a hash of tag and ID, or the ID if
+// the stream's tags share their IDs. It is empty for a record without an ID.
+func messageID(r *engine.Record, shared bool) string {
+	switch {
+	case r.ID == "":
+		return ""
+	case shared:
+		return escapeID(r.ID)
+	}
+	h := sha256.New()
+	io.WriteString(h, r.Tag) //nolint:errcheck // a hash takes everything
+	h.Write([]byte{0})       // a tag has no zero byte
+	io.WriteString(h, r.ID)  //nolint:errcheck // as above
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:16])
 }
 
 // batch adds the place of the message in an atomic batch. The last one commits the batch.
@@ -85,7 +110,7 @@ func (h *headers) impossible(replicated bool) {
 		h.expectLast(1<<63 - 1)
 	} else {
 		h.header[hdrExpectedLastID] = []string{"-"}
-		if h.id[0] == "-" {
+		if h.msgID[0] == "-" {
 			h.header[hdrExpectedLastID] = []string{"--"}
 		}
 	}
@@ -94,7 +119,7 @@ func (h *headers) impossible(replicated bool) {
 // recordOf returns the record of a message. Payload is data, not a copy. The error says why the message is no record.
 func recordOf(header natsgo.Header, data []byte, sequence uint64, stored int64) (engine.Record, error) {
 	r := engine.Record{Sequence: sequence, Stored: stored, Time: stored, Type: ferry.Raw, Payload: data}
-	if v := first(header, hdrID); v != "" {
+	if v := cmp.Or(first(header, hdrID), first(header, hdrMsgID)); v != "" {
 		r.ID = unescapeID(v)
 	}
 	if first(header, hdrType) == "" {
@@ -115,6 +140,10 @@ func setField(r *engine.Record, key, value string) error {
 	switch key {
 	case hdrID:
 		r.ID = unescapeID(strings.Clone(value))
+	case hdrMsgID:
+		if r.ID == "" { // hdrID may have come before, or replaces it
+			r.ID = unescapeID(strings.Clone(value))
+		}
 	case hdrType:
 		n, err := strconv.ParseUint(value, 10, 8)
 		if err != nil {

@@ -13,13 +13,13 @@ import (
 
 func TestRecordsKeepTheirFields(t *testing.T) {
 	h := newHeaders()
-	for _, want := range []engine.Record{
-		{Type: ferry.JSON, Time: 1700000000123456789, Payload: []byte("{}")},
+	for i, want := range []engine.Record{
+		{Type: ferry.JSON, ID: "shared", Time: 1700000000123456789, Payload: []byte("{}")},
 		{Type: 200, Time: -1, Validated: true, ID: "order 17 ü % \x00\xff", Extension: []byte{0, 5, 1, 0xff}, Payload: []byte("x")},
 		{Time: 1},
 	} {
 		want.Sequence, want.Stored = 7, 8
-		h.record(&want)
+		h.record(&want, messageID(&want, i == 0))
 		got, err := recordOf(h.header, want.Payload, 7, 8)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("record %+v, %v, want %+v", got, err, want)
@@ -47,12 +47,12 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("", "", "", "", "")
 	f.Add("300", "x", "2", "=", "%%")
 	f.Fuzz(func(t *testing.T, typ, at, valid, ext, id string) {
-		r, err := recordOf(natsgo.Header{hdrType: {typ}, hdrTime: {at}, hdrValid: {valid}, hdrExt: {ext}, hdrID: {id}}, nil, 1, 2)
+		r, err := recordOf(natsgo.Header{hdrType: {typ}, hdrTime: {at}, hdrValid: {valid}, hdrExt: {ext}, hdrMsgID: {id}}, nil, 1, 2)
 		if err != nil {
 			return
 		}
 		h := newHeaders()
-		h.record(&r)
+		h.record(&r, messageID(&r, true))
 		again, err := recordOf(h.header, nil, 1, 2)
 		if err != nil || again.ID != r.ID || again.Type != r.Type || again.Time != r.Time || !bytes.Equal(again.Extension, r.Extension) {
 			t.Errorf("record %+v became %+v, %v", r, again, err)

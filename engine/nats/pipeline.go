@@ -20,7 +20,7 @@ func (a *appender) storeEach(records []*entry, batch []entry) error {
 	cut := a.s.e.cut.wait()
 	prefix := a.attempt() + "."
 	stored := make([]bool, len(records))
-	left := 0
+	left, repeated := 0, 0
 	var failed error
 	for i := range records {
 		if failed = a.publish(records[i:i+1], "", prefix+strconv.Itoa(i)); failed != nil {
@@ -47,6 +47,9 @@ func (a *appender) storeEach(records []*entry, batch []entry) error {
 				failed = ackError(got.Error)
 			default:
 				stored[i] = true
+				if got.Duplicate && a.doubtful == 0 {
+					repeated++
+				}
 				a.last = max(a.last, got.Sequence)
 			}
 		case <-timeout.C:
@@ -63,7 +66,10 @@ func (a *appender) storeEach(records []*entry, batch []entry) error {
 		}
 	}
 	a.s.e.host.stored(a.s.name, a.last)
-	if failed != nil {
+	if failed == nil {
+		a.found += repeated
+	} else {
+		a.repeated.Add(uint64(repeated))
 		a.skip(batch, func(e *entry) bool {
 			i := slices.Index(records, e)
 			return i >= 0 && stored[i]
@@ -72,13 +78,15 @@ func (a *appender) storeEach(records []*entry, batch []entry) error {
 	return failed
 }
 
-// skip marks entries of the batch that need no further attempt.
-func (a *appender) skip(batch []entry, done func(*entry) bool) {
+// skip marks entries of the batch that need no further attempt. It returns how many.
+func (a *appender) skip(batch []entry, done func(*entry) bool) (marked uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for i := range batch {
 		if !batch[i].skip && done(&batch[i]) {
 			a.queue[a.head+i].skip = true
+			marked++
 		}
 	}
+	return marked
 }

@@ -91,6 +91,9 @@ func (s *stream) endError() error {
 // Append implements engine.Stream.
 func (s *stream) Append(records []engine.Record, done func(error)) { s.appender.append(records, done) }
 
+// Duplicates implements engine.DuplicateCounter.
+func (s *stream) Duplicates() uint64 { return s.appender.repeated.Load() }
+
 // Pending implements engine.Stream.
 func (s *stream) Pending() int {
 	pending, _ := s.appender.state()

@@ -66,6 +66,7 @@ type StoredState struct {
 	Error      string          `json:"error,omitempty"` // why they wait
 	Appended   uint64          `json:"appended"`        // records that were stored
 	Dropped    uint64          `json:"dropped"`         // messages that were not stored, because too many waited
+	Duplicates uint64          `json:"duplicates"`      // messages that were not stored, because one with their ID is
 	Replicas   []StreamReplica `json:"replicas"`
 	Durables   []DurableState  `json:"durables"` // sorted by name
 }

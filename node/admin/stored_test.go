@@ -28,7 +28,7 @@ func (f *fakeStreams) State(context.Context) (StreamsState, error) {
 		Streams: []StoredState{
 			{Name: "dead", Tags: []string{"dead/#"}, Error: "the disk is full", Pending: 70},
 			{
-				Name: "orders", Tags: []string{"orders/#"}, Records: 3, Bytes: 512, First: 1, Last: 3, Appended: 3, Dropped: 1,
+				Name: "orders", Tags: []string{"orders/#"}, Records: 3, Bytes: 512, First: 1, Last: 3, Appended: 3, Dropped: 1, Duplicates: 2,
 				Replicas: []StreamReplica{{Name: "a", Leader: true, Current: true}, {Name: "b", Behind: 4}},
 				Durables: []DurableState{{Name: "billing", Lag: 2, Held: 1, HeldBytes: 40, Waiting: 1, Delivered: 9, Redelivered: 3, DeadLetters: 1, Members: []MemberState{{Client: "c"}, {Client: "d"}}}},
 			},
@@ -224,6 +224,7 @@ func TestStoredMetrics(t *testing.T) {
 		`ferry_stream_last_sequence{stream="orders"} 3`,
 		`ferry_stream_appended_total{stream="orders"} 3`,
 		`ferry_stream_dropped_total{stream="orders"} 1`,
+		`ferry_stream_duplicates_total{stream="orders"} 2`,
 		`ferry_stream_replicas{state="current",stream="orders"} 1`,
 		`ferry_stream_replicas{state="behind",stream="orders"} 1`,
 		`ferry_stream_store_failing{stream="dead"} 1`,

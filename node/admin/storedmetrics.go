@@ -10,14 +10,15 @@ import (
 )
 
 var (
-	streamRecordsDesc  = desc("ferry_stream_records", "Records that a stream holds.", "stream")
-	streamBytesDesc    = desc("ferry_stream_bytes", "Bytes that a stream holds, as its engine counts them.", "stream")
-	streamLastDesc     = desc("ferry_stream_last_sequence", "Sequence number of the newest record.", "stream")
-	streamPendingDesc  = desc("ferry_stream_pending_bytes", "Bytes of payloads that wait to be stored.", "stream")
-	streamFailingDesc  = desc("ferry_stream_store_failing", "1 while the engine cannot store records, for example because the disk is full.", "stream")
-	streamAppendedDesc = desc("ferry_stream_appended_total", "Records that were stored.", "stream")
-	streamDroppedDesc  = desc("ferry_stream_dropped_total", "Messages of at-most-once streams that were not stored, because too many waited.", "stream")
-	streamReplicasDesc = desc("ferry_stream_replicas", "Copies of a stream that have all its records (current) or lack some (behind).", "stream", "state")
+	streamRecordsDesc   = desc("ferry_stream_records", "Records that a stream holds.", "stream")
+	streamBytesDesc     = desc("ferry_stream_bytes", "Bytes that a stream holds, as its engine counts them.", "stream")
+	streamLastDesc      = desc("ferry_stream_last_sequence", "Sequence number of the newest record.", "stream")
+	streamPendingDesc   = desc("ferry_stream_pending_bytes", "Bytes of payloads that wait to be stored.", "stream")
+	streamFailingDesc   = desc("ferry_stream_store_failing", "1 while the engine cannot store records, for example because the disk is full.", "stream")
+	streamAppendedDesc  = desc("ferry_stream_appended_total", "Records that were stored.", "stream")
+	streamDroppedDesc   = desc("ferry_stream_dropped_total", "Messages of at-most-once streams that were not stored, because too many waited.", "stream")
+	streamDuplicateDesc = desc("ferry_stream_duplicates_total", "Messages that were not stored again, because one with their ID is stored.", "stream")
+	streamReplicasDesc  = desc("ferry_stream_replicas", "Copies of a stream that have all its records (current) or lack some (behind).", "stream", "state")
 
 	durableLagDesc         = desc("ferry_durable_lag", "Records of a durable's stream that are not done.", "stream", "durable")
 	durableHeldDesc        = desc("ferry_durable_held_messages", "Messages that members of a durable have and have not acknowledged.", "stream", "durable")
@@ -94,6 +95,7 @@ func collectStream(ch chan<- prometheus.Metric, s StoredState) {
 	ch <- gauge(streamFailingDesc, boolToInt(s.Error != ""), s.Name)
 	ch <- counter(streamAppendedDesc, s.Appended, s.Name)
 	ch <- counter(streamDroppedDesc, s.Dropped, s.Name)
+	ch <- counter(streamDuplicateDesc, s.Duplicates, s.Name)
 	ch <- gauge(streamReplicasDesc, current, s.Name, "current")
 	ch <- gauge(streamReplicasDesc, len(s.Replicas)-current, s.Name, "behind")
 }

@@ -75,6 +75,7 @@ var rules = []Rule{
 	{"streams[].storage", NeedsRestart, "", ""},
 	{"streams[].key", NeedsRestart, "", ""},
 	{"streams[].idempotency.window", NeedsRestart, "", ""},
+	{"streams[].idempotency.scope", NeedsRestart, "", ""},
 	{"forward[]", Applies, "the link dials again", "its messages stay in its spool"},
 	{"forward[].tags", Applies, "", ""},
 	{"forward[].spool", NeedsRestart, "", ""},

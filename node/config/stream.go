@@ -118,7 +118,20 @@ type Idempotency struct {
 
 	// Window is how long an ID is remembered. Zero means 2m.
 	Window time.Duration `yaml:"window,omitempty"`
+
+	// Scope says which messages share their IDs. Empty means tag: those of one tag, so that publishers of other tags cannot take an
+	// ID. With stream, messages with one ID are the same on all tags of the stream.
+	Scope IDScope `yaml:"scope,omitempty"`
 }
+
+// IDScope says which messages share their IDs.
+type IDScope string
+
+// The values of IDScope.
+const (
+	ScopeTag    IDScope = "tag"
+	ScopeStream IDScope = "stream"
+)
 
 // Redelivery is what happens to a message that a subscriber fails to handle.
 type Redelivery struct {

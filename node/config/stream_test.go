@@ -135,6 +135,7 @@ func TestRefusedStreams(t *testing.T) {
 		{"bad backoff", durable + "    redelivery: {backoff: [1s, 0s]}\n", "streams[0].redelivery.backoff[1]: 0s is too short"},
 		{"bad key", durable + "    key: a..b\n", "streams[0].key: "},
 		{"bad idempotency key", durable + "    idempotency: {key: 'a..b'}\n", "streams[0].idempotency.key: "},
+		{"unknown scope", durable + "    idempotency: {scope: node}\n", "is not one of tag, stream"},
 		{"redelivery of at-most-once", "streams: [{tags: a, redelivery: {max: 3}}]\n", "streams[0].redelivery: needs delivery: at-least-once"},
 		{"dead letter of at-most-once", "streams: [{tags: a, dead_letter: b}]\n", "streams[0].dead_letter: needs delivery: at-least-once"},
 		{"dead letter without a stream", durable + "    dead_letter: dead/a\n", `node.yaml:4:18: streams[0].dead_letter: no stream stores "dead/a": add one, such as {tags: dead/a, delivery: at-least-once}`},

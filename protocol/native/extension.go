@@ -19,7 +19,7 @@ const (
 	TLVOrigin       TLV = 6  // text: the node that accepted the message first
 	TLVHops         TLV = 7  // u8: how many nodes have forwarded the message
 	TLVTagName      TLV = 8  // PUB with tag number ByName: the tag, text
-	TLVID           TLV = 9  // bytes, at most MaxID: idempotency key. The stream stores one message of those with the same key
+	TLVID           TLV = 9  // bytes, at most MaxID: idempotency key. The stream stores one message of those of a tag with the same key
 	TLVDeadLetter   TLV = 10 // where a dead letter comes from: DeadLetter
 	TLVMQTT         TLV = 11 // PUB: what MQTT says of the message: flags u8, the publisher u64 if flag 8 is set, properties of MQTT 5
 	TLVMetadata     TLV = 16 // CALL: metadata; REPLY, DATA: header. A length u8, the name, the value

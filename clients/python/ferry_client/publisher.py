@@ -93,7 +93,7 @@ class Publisher:
         """Publishes a message. It returns when the message is accepted for the next write.
 
         type is that of the payload, see Type; the default is the publisher's. time is in Unix nanoseconds, 0 means now. Messages with
-        one key (at most 255 bytes) keep their order on stored tags. Of messages with one id (at most 128 bytes) a stored tag keeps one.
+        one key (at most 255 bytes) keep their order on stored tags. Of its messages with one id (at most 128 bytes) a stored tag keeps one.
         to sends to the client with this source number only.
         Raises TooLarge if the node does not take a message of this size, and ConnectionLost or ClosedError if the client has ended.
         """

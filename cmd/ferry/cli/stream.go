@@ -176,7 +176,7 @@ func (c *streamInfoCmd) Run(e *env) error {
 		line("dead letters", "to tag %s", s.DeadLetter)
 	}
 	line("records", "%d, %s, sequence %d to %d", s.Records, shortSize(s.Bytes), s.First, s.Last)
-	line("since start", "%d stored, %d dropped", s.Appended, s.Dropped)
+	line("since start", "%d stored, %d dropped, %d duplicates", s.Appended, s.Dropped, s.Duplicates)
 	for _, r := range s.Replicas {
 		line("replica", "%s", replicaText(r))
 	}
