@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"net"
+	"net/netip"
 )
 
 // AcceptFunc returns the handler of an accepted connection, which is already open. The loop calls Opened after the function
@@ -92,7 +93,7 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 	}
 	ticket := uint32(0)
 	if gate := a.listener.gate; gate != nil {
-		if ticket, found = gate.Admit(l, from); !found {
+		if ticket, found = gate.Admit(l, from.Addr()); !found {
 			reserved.accepted.Add(-1)
 			l.stats.Refused++
 			l.sys.close(id, true)
@@ -100,17 +101,17 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 		}
 	}
 	if to := a.listener.place(l, reserved); to != l {
-		l.handOver(id, to, a.listener, ticket)
+		l.handOver(id, to, a.listener, from, ticket)
 		return true, nil
 	}
-	l.begin(id, a.listener, ticket)
+	l.begin(id, a.listener, from, ticket)
 	return true, nil
 }
 
-// begin drives an accepted connection. ln.place has counted the connection on l.
-func (l *Loop) begin(id int32, ln *Listener, ticket uint32) {
+// begin drives an accepted connection from the address from. ln.place has counted the connection on l.
+func (l *Loop) begin(id int32, ln *Listener, from netip.AddrPort, ticket uint32) {
 	c := l.adopt(id, Base{}, accepted)
-	l.setOrigin(id, ln, ticket)
+	l.setOrigin(id, ln, from, ticket)
 	h := ln.accepted(c)
 	if h == nil {
 		c.Abort(nil)

@@ -3,6 +3,7 @@ package loop
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 
 	"example.com/ferry/internal/bufpool"
@@ -84,8 +85,12 @@ func (c *Conn) LocalAddr() net.Addr {
 	return local
 }
 
-// RemoteAddr asks the system for the peer's address. It returns nil if the address is not known, for example after Closed.
+// RemoteAddr returns the peer's address: of an accepted connection over IP the one that it was accepted from, also if the peer has reset the
+// connection since; of another connection what the system says. It returns nil if the address is not known, for example after Closed.
 func (c *Conn) RemoteAddr() net.Addr {
+	if from := c.acceptedFrom(); from.Port() != 0 {
+		return net.TCPAddrFromAddrPort(from)
+	}
 	if c.loop.conn(c.id) != c {
 		return nil
 	}
@@ -93,9 +98,20 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return remote
 }
 
-// RemoteIP asks the system for the peer's IP address. It returns an empty string for a Unix domain socket, or if the address
-// is not known. An IPv4 address has its usual form on an IPv6 socket too.
+// acceptedFrom returns the address that an accepted connection came from. Its port is 0 if it is not known, as in Closed.
+func (c *Conn) acceptedFrom() netip.AddrPort {
+	if !c.is(accepted) || c.loop.conn(c.id) != c || int(c.id) >= len(c.loop.peerOf) {
+		return netip.AddrPort{}
+	}
+	return c.loop.peerOf[c.id].addrPort()
+}
+
+// RemoteIP returns the IP address of RemoteAddr. It is an empty string for a Unix domain socket, or if the address is not known. An IPv4
+// address has its usual form on an IPv6 socket too.
 func (c *Conn) RemoteIP() string {
+	if from := c.acceptedFrom(); from.Port() != 0 {
+		return from.Addr().String()
+	}
 	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return a.AddrPort().Addr().Unmap().String()
 	}

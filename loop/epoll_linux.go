@@ -205,17 +205,17 @@ func (e *epoll) options(fd int) {
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, seconds)
 }
 
-func (e *epoll) accept(listener int32) (int32, netip.Addr, error) {
+func (e *epoll) accept(listener int32) (int32, netip.AddrPort, error) {
 	if e.short = e.short && descriptors.Short(); e.short {
-		return -1, netip.Addr{}, errShort
+		return -1, netip.AddrPort{}, errShort
 	}
 	var from unix.RawSockaddrAny
 	fd, err := rawAccept(listener, &from)
 	if err != nil {
-		return -1, netip.Addr{}, err
+		return -1, netip.AddrPort{}, err
 	}
 	e.short = descriptors.Reserved(int(fd))
-	return fd, sockaddrIP(&from), nil
+	return fd, sockaddrPort(&from), nil
 }
 
 func (*epoll) detach(fd int32) detached { return detached{fd: fd} }

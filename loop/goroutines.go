@@ -100,18 +100,18 @@ func (g *goroutineSockets) listen(l net.Listener, gen uint32) (int32, error) {
 	return id, nil
 }
 
-func (g *goroutineSockets) accept(listener int32) (int32, netip.Addr, error) {
+func (g *goroutineSockets) accept(listener int32) (int32, netip.AddrPort, error) {
 	if descriptors.Short() {
-		return -1, netip.Addr{}, errShort
+		return -1, netip.AddrPort{}, errShort
 	}
 	conn, err := g.sockets[listener].accepting.take()
 	if err != nil {
-		return -1, netip.Addr{}, err
+		return -1, netip.AddrPort{}, err
 	}
 	g.options(conn)
-	var from netip.Addr
+	var from netip.AddrPort
 	if tcp, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
-		from = tcp.AddrPort().Addr().WithZone("").Unmap()
+		from = netip.AddrPortFrom(tcp.AddrPort().Addr().WithZone("").Unmap(), tcp.AddrPort().Port())
 	}
 	return g.add(&goroutineSocket{conn: conn}), from, nil
 }

@@ -30,6 +30,7 @@ type Loop struct {
 	count         int     // connections in conns, plus failed dials in ended
 	origins       []origin
 	originOf      []uint16     // indexed by the socket's number: where an accepted connection's origin is in origins
+	peerOf        []peerAddr   // indexed by the socket's number: where an accepted connection comes from; zero if it has no IP address
 	ticketOf      []uint32     // indexed by the socket's number: the ticket of an accepted connection, if its Listener has a Gate
 	maxConns      atomic.Int64 // Config.MaxConns, or the value of Group.SetMaxConns
 	accepted      atomic.Int64 // accepted connections in count, and those that come: see Listener.place. Any loop changes it

@@ -3,6 +3,7 @@ package loop
 import (
 	"errors"
 	"math"
+	"net/netip"
 )
 
 // origin is a Listener whose connections a loop drives. A connection has no pointer to its Listener but an index of 16 bits
@@ -50,11 +51,27 @@ func (l *Loop) freeOrigin(i int) {
 	}
 }
 
+// peerAddr is the address of an accepted connection's peer, as accept has returned it. Later the system may not know it any more: a peer that
+// resets the connection has none, though what it sent is still to be read. It has no pointer, because a loop holds many idle connections.
+type peerAddr struct {
+	ip   [16]byte
+	port uint16
+}
+
+func (p peerAddr) addrPort() netip.AddrPort {
+	return netip.AddrPortFrom(netip.AddrFrom16(p.ip).Unmap(), p.port)
+}
+
 // setOrigin records the origin of an accepted connection. leaveOrigin follows when the connection is closed.
-func (l *Loop) setOrigin(id int32, ln *Listener, ticket uint32) {
+func (l *Loop) setOrigin(id int32, ln *Listener, from netip.AddrPort, ticket uint32) {
 	i := l.originIndex(ln)
 	l.origins[i].conns++
 	put(&l.originOf, id, uint16(i))
+	if from.IsValid() {
+		put(&l.peerOf, id, peerAddr{from.Addr().As16(), from.Port()})
+	} else if int(id) < len(l.peerOf) {
+		l.peerOf[id] = peerAddr{}
+	}
 	if ln.gate != nil {
 		put(&l.ticketOf, id, ticket)
 	}

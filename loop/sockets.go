@@ -21,8 +21,8 @@ type sockets interface {
 	wake()
 	// listen registers l. Several loops may share l. An event reports waiting connections.
 	listen(l net.Listener, gen uint32) (id int32, err error)
-	// accept returns the number of a new socket, and its peer's IP address, which is the zero Addr for a Unix domain socket.
-	accept(listener int32) (id int32, from netip.Addr, err error)
+	// accept returns the number of a new socket, and its peer's address, which is the zero AddrPort for a Unix domain socket.
+	accept(listener int32) (id int32, from netip.AddrPort, err error)
 	// detach frees the number of a socket that is not watched, and leaves the socket open. attach gives it a number of another
 	// loop.
 	detach(id int32) detached

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"math"
+	"net/netip"
 	"sync/atomic"
 )
 
@@ -98,9 +99,9 @@ func (ln *Listener) leastLoaded() (least *Loop, conns int64) {
 
 // handOver passes an accepted socket on to another loop. The queue of sockets on their way is bounded by the MaxConns of that
 // loop, not by its mailbox.
-func (l *Loop) handOver(id int32, to *Loop, ln *Listener, ticket uint32) {
+func (l *Loop) handOver(id int32, to *Loop, ln *Listener, from netip.AddrPort, ticket uint32) {
 	s := l.sys.detach(id)
-	err := to.post(func() { to.begin(to.sys.attach(s), ln, ticket) }, math.MaxInt)
+	err := to.post(func() { to.begin(to.sys.attach(s), ln, from, ticket) }, math.MaxInt)
 	if err != nil { // to has ended
 		ln.forget(to, ticket)
 		l.stats.AcceptErrors++

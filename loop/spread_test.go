@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -322,7 +323,7 @@ func TestLoopThatEndedGetsNoConnection(t *testing.T) {
 				ended.accepted.Add(1)
 				ln.conns.Add(1)
 				ln.loads[1].conns.Add(1)
-				l.handOver(id, ended, ln, 0)
+				l.handOver(id, ended, ln, netip.AddrPort{}, 0)
 			}
 			if ended.accepted.Load() != 0 || ln.conns.Load() != 0 || ln.loads[1].conns.Load() != 0 || l.stats.AcceptErrors != 1 || l.stats.HandedOver != 0 {
 				t.Errorf("the loop that ended counts %d connections, the listener %v: %+v", ended.accepted.Load(), ln.loadsNow(), l.stats)

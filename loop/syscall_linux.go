@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/binary"
 	"io"
 	"net/netip"
 	"unsafe"
@@ -102,15 +103,22 @@ func rawAccept(listener int32, from *unix.RawSockaddrAny) (int32, error) {
 	}
 }
 
-// sockaddrIP returns the IP address in a socket address, or the zero Addr if it has none.
-func sockaddrIP(a *unix.RawSockaddrAny) netip.Addr {
+// sockaddrPort returns the IP address and the port in a socket address, or the zero AddrPort if it has none.
+func sockaddrPort(a *unix.RawSockaddrAny) netip.AddrPort {
 	switch a.Addr.Family {
 	case unix.AF_INET:
-		return netip.AddrFrom4((*unix.RawSockaddrInet4)(unsafe.Pointer(a)).Addr)
+		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(a))
+		return netip.AddrPortFrom(netip.AddrFrom4(in.Addr), networkOrder(&in.Port))
 	case unix.AF_INET6:
-		return netip.AddrFrom16((*unix.RawSockaddrInet6)(unsafe.Pointer(a)).Addr).Unmap()
+		in := (*unix.RawSockaddrInet6)(unsafe.Pointer(a))
+		return netip.AddrPortFrom(netip.AddrFrom16(in.Addr).Unmap(), networkOrder(&in.Port))
 	}
-	return netip.Addr{}
+	return netip.AddrPort{}
+}
+
+// networkOrder returns a port as the kernel stores it: its high byte comes first.
+func networkOrder(port *uint16) uint16 {
+	return binary.BigEndian.Uint16((*[2]byte)(unsafe.Pointer(port))[:])
 }
 
 // rawEpollWait stores the pending events and returns their number. It does not wait.

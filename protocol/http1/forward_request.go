@@ -8,18 +8,19 @@ import (
 // RequestEdit says how a request's head changes before the proxy forwards it to a server. The zero value only removes the
 // fields that are meant for the client's connection.
 type RequestEdit struct {
-	Host          string // replaces the request's host; empty keeps the host
-	Strip         int    // bytes at the start of the path that Prefix replaces; their number is the length of the route's prefix
-	Prefix        string
-	ForwardedFor  string // the client's address for X-Forwarded-For; empty does not change that field
-	Proto         string // http or https for X-Forwarded-Proto; empty does not change that field
-	KeepForwarded bool   // the client is a trusted proxy: addresses are appended to its X-Forwarded fields, which are not replaced
-	ClientCert    string // element for X-Forwarded-Client-Cert; empty adds none
-	NoClientCert  bool   // removes the client's X-Forwarded-Client-Cert
-	Via           string // this proxy's name for Via; empty adds no Via
-	Fields        *Edits
-	Upgrade       bool // forward Upgrade, because the connection may become a tunnel
-	NoExpect      bool // remove Expect, because the proxy has sent 100 Continue
+	Host           string // replaces the request's host; empty keeps the host
+	Strip          int    // bytes at the start of the path that Prefix replaces; their number is the length of the route's prefix
+	Prefix         string
+	ForwardedFor   string // the client's address for X-Forwarded-For; empty adds none
+	NoForwardedFor bool   // removes the client's X-Forwarded-For, also if ForwardedFor is empty; KeepForwarded has precedence
+	Proto          string // http or https for X-Forwarded-Proto; empty does not change that field
+	KeepForwarded  bool   // the client is a trusted proxy: addresses are appended to its X-Forwarded fields, which are not replaced
+	ClientCert     string // element for X-Forwarded-Client-Cert; empty adds none
+	NoClientCert   bool   // removes the client's X-Forwarded-Client-Cert
+	Via            string // this proxy's name for Via; empty adds no Via
+	Fields         *Edits
+	Upgrade        bool // forward Upgrade, because the connection may become a tunnel
+	NoExpect       bool // remove Expect, because the proxy has sent 100 Continue
 }
 
 // Validate returns an error for an edit that cannot be encoded.
@@ -74,7 +75,7 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e.NoExpect || h.Minor == 0 {
 		drop |= setOf(Expect)
 	}
-	if e.ForwardedFor != "" {
+	if e.ForwardedFor != "" || e.NoForwardedFor && !e.KeepForwarded {
 		drop |= setOf(XForwardedFor)
 	}
 	keepProto := e.KeepForwarded && h.seenIDs.has(XForwardedProto)

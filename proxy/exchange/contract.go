@@ -161,18 +161,28 @@ type ResponseHead interface {
 // Changes are the changes to a request's head on its way to the server. The downstream side fills in the listener's
 // changes, and Forward adds those of the route. The upstream side applies all of them in its own encoding.
 type Changes struct {
-	Host          string // replaces the request's host; empty keeps it
-	Strip         int    // length in bytes of the start of the path that Prefix replaces
-	Prefix        string
-	ForwardedFor  string // client address for X-Forwarded-For; empty leaves the field unchanged
-	Proto         string // http or https for X-Forwarded-Proto; empty leaves the field unchanged
-	KeepForwarded bool   // appends to the client's X-Forwarded fields instead of replacing them
-	ClientCert    string // element for X-Forwarded-Client-Cert; empty adds none
-	NoClientCert  bool   // removes the client's X-Forwarded-Client-Cert
-	Via           string // name of the proxy for the Via field; empty adds no Via
-	Fields        *route.FieldEdits
-	Upgrade       bool // forwards the client's Upgrade to the server
-	ContinueSent  bool // the proxy has already sent 100 Continue to the client
+	Host           string // replaces the request's host; empty keeps it
+	Strip          int    // length in bytes of the start of the path that Prefix replaces
+	Prefix         string
+	ForwardedFor   string // client address for X-Forwarded-For; empty adds none
+	NoForwardedFor bool   // removes the client's X-Forwarded-For, also if its address is not known
+	Proto          string // http or https for X-Forwarded-Proto; empty leaves the field unchanged
+	KeepForwarded  bool   // appends to the client's X-Forwarded fields instead of replacing them
+	ClientCert     string // element for X-Forwarded-Client-Cert; empty adds none
+	NoClientCert   bool   // removes the client's X-Forwarded-Client-Cert
+	Via            string // name of the proxy for the Via field; empty adds no Via
+	Fields         *route.FieldEdits
+	Upgrade        bool // forwards the client's Upgrade to the server
+	ContinueSent   bool // the proxy has already sent 100 Continue to the client
+}
+
+// SetForwarded sets what servers learn of a client by X-Forwarded fields. addr is empty if the client has no address or it is not known: the
+// client's own X-Forwarded-For is removed nevertheless. trusted means that the client is a proxy whose fields stay.
+func (c *Changes) SetForwarded(addr string, tls, trusted bool) {
+	c.ForwardedFor, c.Proto, c.KeepForwarded, c.NoForwardedFor = addr, "http", trusted, !trusted
+	if tls {
+		c.Proto = "https"
+	}
 }
 
 // Failure describes why an attempt has no response.

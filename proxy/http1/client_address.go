@@ -1,7 +1,7 @@
 package http1
 
-// ClientAddr returns the client's address without a port, or an empty string if there is none. It asks the system
-// only once per connection.
+// ClientAddr returns the client's address without a port, or an empty string if there is none. Its text is made only
+// once per connection.
 func (d *downstreamSide) ClientAddr() string {
 	v := d.loopState.connInfos[d.client]
 	if v.addr == "" {

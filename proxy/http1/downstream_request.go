@@ -193,10 +193,7 @@ func (d *downstreamSide) setChanges() {
 	c.Upgrade = h.Upgrade && h.Framing == wire.BodyNone && d.settings.upgrades(d.requestHead.UpgradeTo())
 	d.relay.TLS.SetClientCert(c)
 	if d.settings.ForwardedFor {
-		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
-		if d.relay.TLS != nil {
-			c.Proto = "https"
-		}
+		c.SetForwarded(d.ClientAddr(), d.relay.TLS != nil, d.settings.TrustForwarded)
 	}
 }
 

@@ -66,6 +66,9 @@ func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
 	d.enter(readingHead)
 	d.relay.Begin(d.settings.plan, d.settings.timeouts)
 	d.relay.TLS = exchange.ClientTLS(c)
+	if d.settings.plan.Log != nil {
+		d.ClientAddr() // when the client has left, its address is not known any more
+	}
 	return d
 }
 

@@ -44,7 +44,7 @@ func (f *neutralFields) isOwn(name, value []byte) bool {
 		if c.ForwardedFor != "" && c.KeepForwarded {
 			f.forwardedFor = append(append(f.forwardedFor, value...), ", "...)
 		}
-		return c.ForwardedFor != ""
+		return c.ForwardedFor != "" || c.NoForwardedFor
 	case wire.XForwardedClientCert:
 		if c.ClientCert != "" && !c.NoClientCert {
 			f.clientCert = append(append(f.clientCert, value...), ", "...)

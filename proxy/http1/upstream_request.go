@@ -30,7 +30,7 @@ func (u *upstreamSide) setEdit(h *requestHead) {
 	c, e := &u.relay.Changes, &u.owner.edit
 	*e = wire.RequestEdit{
 		Host: c.Host, Strip: c.Strip, Prefix: c.Prefix, Via: c.Via, Fields: c.Fields.HTTP1(), Upgrade: c.Upgrade, NoExpect: c.ContinueSent,
-		ForwardedFor: c.ForwardedFor, Proto: c.Proto, KeepForwarded: c.KeepForwarded,
+		ForwardedFor: c.ForwardedFor, NoForwardedFor: c.NoForwardedFor, Proto: c.Proto, KeepForwarded: c.KeepForwarded,
 		ClientCert: c.ClientCert, NoClientCert: c.NoClientCert,
 	}
 	if h.head.Minor == 0 && h.head.Authority.Empty() && e.Host == "" {

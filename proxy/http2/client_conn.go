@@ -40,7 +40,7 @@ type clientConn struct {
 	discarded int    // bytes received while closing
 	malformed uint64 // requests that the protocol refused and that are counted
 	unsent    int    // unacknowledged bytes when stillReads was last called; 0 if a request began since
-	addr      string // the client's address without a port; empty until it is needed
+	addr      string // the client's address without a port; empty if there is none
 	tls       *exchange.TLSInfo
 }
 
@@ -56,6 +56,7 @@ func (cc *clientConn) Opened(c *loop.Conn) {
 func (cc *clientConn) begin() {
 	c := cc.conn
 	c.LimitQueue()
+	cc.addr = c.RemoteIP()
 	cc.tls = exchange.ClientTLS(c)
 	cc.h2 = wire.NewServer(&cc.settings.wire, (*clientStreams)(cc), c)
 	setTimer(c, idleTimer, cc.settings.IdleTimeout)
@@ -179,14 +180,6 @@ func (cc *clientConn) countMalformed() {
 
 func (cc *clientConn) countRefused(why traffic.Refusal) {
 	cc.settings.plan.Listener.Refused(cc.conn.Loop().Index(), why)
-}
-
-// clientAddr returns the client's address without a port, or an empty string if there is none.
-func (cc *clientConn) clientAddr() string {
-	if cc.addr == "" {
-		cc.addr = cc.conn.RemoteIP()
-	}
-	return cc.addr
 }
 
 // setTimer sets a timer to expire after d. It does nothing if d is zero or negative, which means never.

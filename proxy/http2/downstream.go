@@ -47,7 +47,7 @@ var _ exchange.Downstream = (*downstreamSide)(nil)
 func (d *downstreamSide) Client() *loop.Conn { return d.client.conn }
 
 // ClientAddr returns the client's address without a port, or an empty string if there is none.
-func (d *downstreamSide) ClientAddr() string { return d.client.clientAddr() }
+func (d *downstreamSide) ClientAddr() string { return d.client.addr }
 
 // RequestHead returns the request's head.
 func (d *downstreamSide) RequestHead() exchange.RequestHead { return &d.head }

@@ -164,10 +164,7 @@ func (d *downstreamSide) setChanges() {
 	c.Via, c.Upgrade = d.settings.Via, d.tunnel
 	d.relay.TLS.SetClientCert(c)
 	if d.settings.ForwardedFor {
-		c.ForwardedFor, c.Proto, c.KeepForwarded = d.ClientAddr(), "http", d.settings.TrustForwarded
-		if d.client.tls != nil {
-			c.Proto = "https"
-		}
+		c.SetForwarded(d.ClientAddr(), d.client.tls != nil, d.settings.TrustForwarded)
 	}
 }
 

@@ -41,7 +41,7 @@ func (f *requestFields) isForwarded(name, value []byte) bool {
 		if c.ForwardedFor != "" && c.KeepForwarded {
 			f.forwardedFor = append(append(f.forwardedFor, value...), ", "...)
 		}
-		return c.ForwardedFor != ""
+		return c.ForwardedFor != "" || c.NoForwardedFor
 	case http1.XForwardedClientCert:
 		if c.ClientCert != "" && !c.NoClientCert {
 			f.clientCert = append(append(f.clientCert, value...), ", "...)
