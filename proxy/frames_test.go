@@ -86,7 +86,9 @@ func (f *frames) status(id uint32) (string, error) {
 				return "", fmt.Errorf("the stream was reset: %v", frame.ErrCode)
 			}
 		case *http2.GoAwayFrame:
-			return "", fmt.Errorf("the connection ends: %v", frame.ErrCode)
+			if frame.ErrCode != http2.ErrCodeNo {
+				return "", fmt.Errorf("the connection ends: %v", frame.ErrCode)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -81,6 +82,15 @@ func (t *ListenerTLS) clientAuth() ClientAuth {
 	return ClientAuthNone
 }
 
+// terms returns what a reload has to compare: a connection that was accepted under other terms would not be accepted now, or would tell servers
+// something else.
+func (t *ListenerTLS) terms() exchange.Terms {
+	return exchange.Terms{
+		ClientAuth: string(t.clientAuth()), ClientCAFile: t.ClientCAFile, MinVersion: t.MinVersion.Number(),
+		Forward: cmp.Or(t.ForwardClientCert, exchange.ForwardOff),
+	}
+}
+
 func (t *ListenerTLS) files() []certs.Files {
 	var all []certs.Files
 	for _, c := range t.Certificates {
@@ -152,6 +162,7 @@ type termination struct {
 	cfg      *ListenerTLS
 	protocol Protocol
 	server   *certs.Server
+	terms    exchange.Terms
 }
 
 // terminate returns the termination of l in next, or nil if l is cleartext. Listeners with equal settings share one, and a
@@ -192,9 +203,17 @@ func (p *Proxy) terminate(l *Listener, old, next *parts) (*termination, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proxy: listener %s: tls: %w", l.name(), err)
 	}
-	made := &termination{l.TLS, l.Protocol, server}
+	made := &termination{l.TLS, l.Protocol, server, l.TLS.terms()}
 	next.terminations = append(next.terminations, made)
 	return made, nil
+}
+
+// demands returns the terms of t; nil for cleartext.
+func (t *termination) demands() *exchange.Terms {
+	if t == nil {
+		return nil
+	}
+	return &t.terms
 }
 
 // alpn returns the protocols that a listener offers (RFC 7301), the preferred one first. Bolt has no name there.

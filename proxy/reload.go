@@ -287,6 +287,7 @@ func (c *Change) Commit() {
 	p.shedder.use(&c.next)
 	p.setMaxConnections(c.next.cfg)
 	p.overload.Use(&c.next.cfg.Overload)
+	p.drainOutdated(&old)
 	p.giveUp(old, c.next)
 	p.keep(c.plans)
 	p.reloading.Unlock()
@@ -356,6 +357,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 			if err != nil {
 				return nil, err
 			}
+			plans[i].Terms = terminated.demands()
 			plans[i].Rate = bound.rate
 			if bound.cfg.Limits != l.Limits { // otherwise clients keep their tokens
 				plans[i].Rate = limit.NewRate(&l.Limits)
@@ -371,6 +373,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		if err != nil {
 			return nil, err
 		}
+		plans[i].Terms = terminated.demands()
 		made, err := p.bind(l, plans[i], terminated, leaving)
 		if err != nil {
 			return nil, err
@@ -453,7 +456,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 			p.log.Warn("closing a listener", "listener", name, "err", err)
 		}
 		for _, each := range p.group.Loops() {
-			_ = each.PostWait(context.Background(), func() { drain(each, l.service) }) // an error means that the loop has ended, so it has no connections
+			_ = each.PostWait(context.Background(), func() { drain(each, l.service, nil) }) // an error means that the loop has ended, so it has no connections
 		}
 	}
 	for _, t := range past.terminations {
@@ -476,11 +479,31 @@ func (p *Proxy) giveUp(past, kept parts) {
 	}
 }
 
-// drain closes the connections of a listener after their outstanding responses.
-func drain(l *loop.Loop, s service) {
+// drain closes the connections of a listener for which outdated holds, after their outstanding responses. A nil outdated holds for all.
+func drain(l *loop.Loop, s service, outdated func(*loop.Conn) bool) {
 	for c, h := range l.All() {
-		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) {
+		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) && (outdated == nil || outdated(c)) {
 			d.Shutdown(c)
+		}
+	}
+}
+
+// drainOutdated drains the connections that the TLS of their listener would not accept any more, after a reload that has replaced old. Until they
+// are closed, their requests are refused.
+func (p *Proxy) drainOutdated(old *parts) {
+	for i := range p.parts.cfg.Listeners {
+		l := &p.parts.cfg.Listeners[i]
+		next, before := p.parts.listeners[l.name()], old.listenerAt(l)
+		if next.tls == nil || before == nil || before.tls != nil && before.tls.terms == next.tls.terms {
+			continue
+		}
+		for _, each := range p.group.Loops() {
+			_ = each.PostWait(context.Background(), func() { // an error means that the loop has ended
+				drain(each, next.service, func(c *loop.Conn) bool {
+					secure, ok := c.Layer().(*serverLayer)
+					return !ok || secure.settings.termination.terms != next.tls.terms
+				})
+			})
 		}
 	}
 }

@@ -70,6 +70,7 @@ func (t *terminator) ready(c *loop.Conn) loop.Handler {
 	}
 	state := l.ConnectionState()
 	l.info = exchange.NewTLSInfo(&state, l.settings.cfg.ForwardClientCert)
+	l.info.Terms = l.settings.demands()
 	result := traffic.HandshakeFull
 	if state.DidResume {
 		result = traffic.HandshakeResumed

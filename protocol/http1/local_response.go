@@ -21,6 +21,7 @@ var localResponses = func() map[int]localResponse {
 		413: "Content Too Large",
 		414: "URI Too Long",
 		417: "Expectation Failed",
+		421: "Misdirected Request",
 		431: "Request Header Fields Too Large",
 		500: "Internal Server Error",
 		501: "Not Implemented",
@@ -40,7 +41,7 @@ var localResponses = func() map[int]localResponse {
 }()
 
 // AppendLocalResponse appends a small response that the proxy itself creates. requestMethod is the method of the request.
-// status is 400, 404, 408, 413, 414, 417, 431 or 500 to 505. Any other status becomes 500. closes adds Connection: close,
+// status is 400, 404, 408, 413, 414, 417, 421, 431 or 500 to 505. Any other status becomes 500. closes adds Connection: close,
 // which is required after an *Error.
 func AppendLocalResponse(dst []byte, status int, requestMethod Method, closes bool) []byte {
 	a, ok := localResponses[status]

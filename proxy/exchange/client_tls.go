@@ -28,6 +28,23 @@ type TLSInfo struct {
 
 	// Forward says how ForwardedCert is forwarded.
 	Forward ForwardClientCert
+
+	// Terms are those of the listener when the connection was accepted; nil means that its listener has none.
+	Terms *Terms
+}
+
+// Terms are what a listener with TLS demands of a client, and what it tells servers of it. A reload can change them.
+type Terms struct {
+	ClientAuth   string // none, request or require
+	ClientCAFile string
+	MinVersion   uint16 // a constant of crypto/tls
+	Forward      ForwardClientCert
+}
+
+// Accept reports whether a connection with handshake i keeps to t: it was accepted under the same terms. i is nil for a cleartext connection. Nil
+// terms, of a listener without TLS, accept every connection.
+func (t *Terms) Accept(i *TLSInfo) bool {
+	return t == nil || i != nil && i.Terms != nil && (i.Terms == t || *i.Terms == *t)
 }
 
 // ForwardClientCert says what the proxy does with the field x-forwarded-client-cert, by which servers learn a client's

@@ -37,11 +37,14 @@ func (x *Exchange) Begin(p *Plan, l *loop.Loop) {
 	*x = Exchange{Plan: p, loop: l, Began: l.Now()}
 }
 
-// Admit applies route r to a request of client c: it checks for overload and the rate limits, and picks the cluster. r is
+// Admit applies route r to a request of client c: it checks the connection, for overload and the rate limits, and picks the cluster. r is
 // nil if no route matches; c may be nil if Plan.Rate is. If the result is not traffic.Forwarded, or the route does not forward, the
 // caller responds itself.
 func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
 	x.Route = r
+	if !x.Plan.Terms.Accept(x.TLS) {
+		return x.Refuse(traffic.BadRequest)
+	}
 	if x.Plan.Overload.RefusesRequest() {
 		return x.refuseUntil(traffic.Shed, x.Plan.Overload.RetryAfter())
 	}

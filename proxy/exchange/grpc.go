@@ -33,6 +33,8 @@ func (r Rejection) GRPCStatus() (status int, message string) {
 		return GRPCStatusOf(502), "the server is unreachable or closed the connection"
 	case GatewayTimeout:
 		return GRPCStatusOf(504), "the server did not respond in time"
+	case Misdirected:
+		return GRPCStatusOf(503), "the listener's TLS has changed: connect again"
 	case RequestTimeout:
 		return GRPCStatusOf(408), "the request did not arrive in time"
 	}

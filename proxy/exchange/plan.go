@@ -20,6 +20,8 @@ type Plan struct {
 	Listener   *traffic.Listener
 	Log        *traffic.Log // access log; nil means none
 
+	Terms *Terms // of the listener's TLS, set before the Plan is used; nil means cleartext
+
 	// The limits of the listener, set before the Plan is used.
 
 	Overload    *overload.State // nil means that nothing is shed

@@ -98,7 +98,7 @@ func (d *downstreamSide) responseOver() {
 
 // Reject sends a response of the proxy's own.
 func (d *downstreamSide) Reject(why exchange.Rejection) {
-	if why == exchange.RequestTimeout {
+	if why == exchange.RequestTimeout || why == exchange.Misdirected {
 		d.closing = true
 	}
 	if seconds := d.relay.RetryAfter(); seconds > 0 {

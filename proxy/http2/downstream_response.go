@@ -148,6 +148,9 @@ func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
 
 // Reject sends a response of the proxy's own.
 func (d *downstreamSide) Reject(why exchange.Rejection) {
+	if why == exchange.Misdirected {
+		d.client.Shutdown(d.client.conn)
+	}
 	if d.relay.GRPC {
 		d.respondGRPC(why.GRPCStatus())
 		return

@@ -6,7 +6,7 @@ type Refusal uint8
 // The reasons.
 const (
 	Forwarded         Refusal = iota
-	BadRequest                // the request is malformed, ambiguous or above a limit
+	BadRequest                // the request is malformed, ambiguous or above a limit, or its connection is not what the listener's TLS demands
 	NoRoute                   // no route matches
 	RateLimited               // the route's rate limit is reached
 	NoEndpoint                // no endpoint of the cluster is up
