@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/loop"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -37,7 +38,7 @@ func forwardedFor(t *testing.T) (addr string, seen func() []string) {
 // resetBehind has write send a request and resets the connection, while the loop of p stands still.
 func resetBehind(t *testing.T, p *Proxy, c net.Conn, write func()) {
 	t.Helper()
-	if err := p.group.Loops()[0].PostWait(t.Context(), func() {
+	p.group.Each(func(*loop.Loop) {
 		write()
 		tcp, ok := c.(*net.TCPConn)
 		if !ok {
@@ -45,9 +46,7 @@ func resetBehind(t *testing.T, p *Proxy, c net.Conn, write func()) {
 		}
 		_ = tcp.SetLinger(0)
 		_ = tcp.Close()
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // TestForwardedForOfResetConnections: a client resets its connection right behind its request, which names an address of its own choice. No server
@@ -99,9 +98,7 @@ func TestForwardedForOfResetConnections(t *testing.T) {
 			frames.head(1, true, ":method", "GET", ":scheme", "http", ":authority", "a", ":path", "/reset", "x-forwarded-for", invented)
 		})
 	}
-	for _, l := range p.group.Loops() {
-		_ = l.PostWait(t.Context(), func() {})
-	}
+	p.group.Each(func(*loop.Loop) {})
 	for _, line := range seen() {
 		if strings.Contains(line, invented) {
 			t.Fatalf("the server got the address that the client invented: %s", line)
@@ -190,9 +187,7 @@ func TestRateOfResetConnections(t *testing.T) {
 		}
 		resetBehind(t, p, c, func() { _, _ = io.WriteString(c, "GET /reset HTTP/1.1\r\nHost: a\r\n\r\n") })
 	}
-	for _, l := range p.group.Loops() {
-		_ = l.PostWait(t.Context(), func() {})
-	}
+	p.group.Each(func(*loop.Loop) {})
 	refused := p.Snapshot().Traffic.Listeners[0].Refused[traffic.ClientRateLimited]
 	if n := len(seen()); n != 5 || refused < 6 {
 		t.Errorf("%d requests passed and %d were refused, want 5, and most of the 25 others refused", n, refused)

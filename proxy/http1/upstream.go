@@ -71,8 +71,13 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 		}
 		u.responseHead = responseHead{u.head, p[n : n+m]}
 		n += m
-		if over := u.handleHead(c, p[n:]); over {
+		over, pause := u.handleHead(p[n:])
+		switch {
+		case over:
 			return len(p)
+		case pause:
+			c.PauseReading()
+			return n
 		}
 	}
 	m, pause, err := u.forwardBody(p[n:])
@@ -94,24 +99,21 @@ func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
 }
 
 // handleHead handles the head of a response. behind is the bytes after the head. over means that this side has finished
-// its part of the request.
-func (u *upstreamSide) handleHead(c *loop.Conn, behind []byte) (over bool) {
+// its part of the request, pause that the client's queue is full.
+func (u *upstreamSide) handleHead(behind []byte) (over, pause bool) {
 	switch status := u.head.Status; {
 	case status == 101 && u.upgrade:
 		u.becomeTunnel(behind)
-		return true
+		return true, false
 	case status == 101 && u.opensTunnel():
-		return u.respond(&openedHead{u.responseHead})
+		return u.respond(&openedHead{u.responseHead}), false
 	case status == 101, status/100 == 2 && u.tunnel: // another protocol, or no tunnel: 2xx would open one for the client
 		u.malformed()
-		return true
+		return true, false
 	case status/100 == 1:
-		if u.relay.Interim(&u.responseHead) {
-			c.PauseReading()
-		}
-		return false
+		return false, u.relay.Interim(&u.responseHead)
 	}
-	return u.respond(&u.responseHead)
+	return u.respond(&u.responseHead), false
 }
 
 // respond passes on the head of the response.

@@ -3,6 +3,7 @@ package http2
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"example.com/ferry/loop"
@@ -42,6 +43,8 @@ type clientConn struct {
 	unsent    int    // unacknowledged bytes when stillReads was last called; 0 if a request began since
 	addr      string // the client's address without a port; empty if there is none
 	tls       *exchange.TLSInfo
+
+	interimHeld []*downstreamSide // requests whose interim responses wait until the queue has drained
 }
 
 var _ loop.Shutdowner = (*clientConn)(nil)
@@ -107,8 +110,22 @@ func (cc *clientConn) timeHead(consumed, unread int) {
 
 // Drained sends the bodies that waited while the queue was full.
 func (cc *clientConn) Drained(*loop.Conn) {
-	if cc.state != closing {
-		cc.h2.Flush()
+	if cc.state == closing {
+		return
+	}
+	cc.h2.Flush()
+	for len(cc.interimHeld) > 0 && !cc.conn.Full() {
+		d := cc.interimHeld[0]
+		cc.dropHeld(d)
+		d.relay.DownstreamDrained()
+	}
+}
+
+// dropHeld ends the wait of d.
+func (cc *clientConn) dropHeld(d *downstreamSide) {
+	if d.interimHeld {
+		d.interimHeld = false
+		cc.interimHeld = slices.DeleteFunc(cc.interimHeld, func(each *downstreamSide) bool { return each == d })
 	}
 }
 

@@ -39,6 +39,8 @@ type downstreamSide struct {
 	// The response.
 	status int  // status of the response; 0 before the response's head is written
 	ended  bool // END_STREAM is written
+
+	interimHeld bool // interim responses wait until the queue of the connection has drained
 }
 
 var _ exchange.Downstream = (*downstreamSide)(nil)
@@ -106,6 +108,7 @@ func (d *downstreamSide) release() {
 	}
 	d.relay.Release()
 	s, cc := d.stream, d.client
+	cc.dropHeld(d)
 	s.User = nil
 	s.Release()
 	d.settings, d.client, d.stream = nil, nil, nil

@@ -76,8 +76,18 @@ func (w *fieldWriter) has(fields exchange.Fields) bool {
 	return w.any
 }
 
-// Interim passes on a 1xx response.
-func (d *downstreamSide) Interim(h exchange.ResponseHead) { d.writeHead(h, nil, false) }
+// Interim passes on a 1xx response. No window bounds heads, so the response is paused while the queue of the connection is full. A server of HTTP/2
+// cannot be paused there: what it sends meanwhile is dropped, because a client that does not read has no use for it.
+func (d *downstreamSide) Interim(h exchange.ResponseHead) {
+	if d.interimHeld {
+		return
+	}
+	d.writeHead(h, nil, false)
+	if d.client.conn.Full() {
+		d.interimHeld = true
+		d.client.interimHeld = append(d.client.interimHeld, d)
+	}
+}
 
 // Response writes the response's head.
 func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed bool) {
@@ -158,8 +168,8 @@ func (d *downstreamSide) Reject(why exchange.Rejection) {
 	d.respondStatus(why.HTTPStatus())
 }
 
-// ResponseFull reports whether the stream's queue is at its high watermark.
-func (d *downstreamSide) ResponseFull() bool { return d.stream.Full() }
+// ResponseFull reports whether the stream's queue is at its high watermark, or interim responses have filled that of the connection.
+func (d *downstreamSide) ResponseFull() bool { return d.stream.Full() || d.interimHeld }
 
 // Unsent returns the number of response bytes that the client has not acknowledged. Bytes that wait for a window of HTTP/2
 // stay in the stream's queue. Other bytes are in the queue of the connection, which all its streams share.
