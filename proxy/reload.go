@@ -501,7 +501,7 @@ func (p *Proxy) drainOutdated(old *parts) {
 			_ = each.PostWait(context.Background(), func() { // an error means that the loop has ended
 				drain(each, next.service, func(c *loop.Conn) bool {
 					secure, ok := c.Layer().(*serverLayer)
-					return !ok || secure.settings.termination.terms != next.tls.terms
+					return !ok || secure.settings.terms != next.tls.terms
 				})
 			})
 		}
