@@ -3,7 +3,10 @@ package admin
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"net"
 	"net/http"
+
+	"example.com/ferry/internal/pki"
 )
 
 // requireAction guards what changes the node, removes stored messages or returns all of them. A server with a token requires it for every
@@ -28,4 +31,16 @@ func requireAction(cfg Config, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// writeProof responds with the proof that the node knows the token. A client that has read the token in the data directory asks for it before it sends the
+// token: another program may listen on the port while the node is down.
+func writeProof(w http.ResponseWriter, r *http.Request, token string) {
+	nonce := r.URL.Query().Get("nonce")
+	local, known := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if len(nonce) < 16 || len(nonce) > 128 || !known {
+		writeText(w, http.StatusBadRequest, "nonce: want 16 to 128 random characters")
+		return
+	}
+	writeText(w, http.StatusOK, pki.Proof(token, nonce, local.String()))
 }

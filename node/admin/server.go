@@ -22,6 +22,7 @@ import (
 	"example.com/ferry/format"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/handover"
+	"example.com/ferry/internal/pki"
 	"example.com/ferry/link/forward"
 	"example.com/ferry/link/mqttbridge"
 	"example.com/ferry/proxy"
@@ -207,6 +208,9 @@ func (s *Server) routes(cfg Config, formats *format.ByType) http.Handler {
 	open.Handle("GET /metrics", s.metricsHandler(cfg))
 	if cfg.ReadOnly {
 		return open
+	}
+	if cfg.Token == "" && cfg.LocalToken != "" {
+		open.HandleFunc("GET "+pki.ProofPath, func(w http.ResponseWriter, r *http.Request) { writeProof(w, r, cfg.LocalToken) })
 	}
 	mux := http.NewServeMux()
 	actions := requireAction(cfg, mux) // also what a route with another method than GET forgets

@@ -76,6 +76,9 @@ type adminClient struct {
 	token string
 	body  []byte // of requests; nil for most
 	http  *http.Client
+
+	dataDir  string
+	unproven *http.Client // sends no token; nil unless the token is that of the data directory, for servers in cleartext, which prove first that they know it
 }
 
 // adminError is a response that is not 200.
@@ -99,15 +102,21 @@ func (a *adminFlags) client(address string) (*adminClient, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, usagef("%q is no address of an admin server: want http://HOST:PORT or https://HOST:PORT", address)
 	}
-	c := &adminClient{base: base, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	c := &adminClient{base: base, dataDir: a.DataDir, http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	trust, err := a.trust(base)
 	if err != nil {
 		return nil, err
 	}
-	c.http.Transport = &http.Transport{
+	transport := &http.Transport{
 		TLSClientConfig: trust, DialContext: (&net.Dialer{Timeout: connectTimeout}).DialContext, TLSHandshakeTimeout: connectTimeout,
 	}
-	c.token, err = a.token(base)
+	c.http.Transport = transport
+	if c.token, err = a.token(base); err == nil && c.token != "" && a.AdminTokenFile == "" && base.Scheme == "http" {
+		c.unproven = &http.Client{Transport: transport.Clone(), CheckRedirect: c.http.CheckRedirect}
+		transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialProven(ctx, network, addr, c.token)
+		}
+	}
 	return c, err
 }
 
@@ -146,7 +155,12 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-func (c *adminClient) close() { c.http.CloseIdleConnections() }
+func (c *adminClient) close() {
+	c.http.CloseIdleConnections()
+	if c.unproven != nil {
+		c.unproven.CloseIdleConnections()
+	}
+}
 
 // get requests a path, which may have a query, and decodes the JSON of the response into v.
 func (c *adminClient) get(ctx context.Context, path string, v any) error {
@@ -203,14 +217,21 @@ func (c *adminClient) open(ctx context.Context, method, path string) (*http.Resp
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(c.body))
-	if err != nil {
-		return nil, err
+	do := func(with *http.Client, token string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(c.body))
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		return with.Do(r)
 	}
-	if c.token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.token)
+	response, err := do(c.http, c.token)
+	unproven := c.unproven != nil && errors.Is(err, errUnproven)
+	if unproven { // many requests need no token
+		response, err = do(c.unproven, "")
 	}
-	response, err := c.http.Do(r)
 	if err != nil {
 		return nil, c.explain(err)
 	}
@@ -222,6 +243,9 @@ func (c *adminClient) open(ctx context.Context, method, path string) (*http.Resp
 	refused := &adminError{status: response.StatusCode, text: strings.TrimSpace(string(text)), date: dateOf(response)}
 	if response.StatusCode == http.StatusUnauthorized {
 		refused.advice = "\nname the file with its token with --admin-token-file, or the node's data directory with --data-dir; only the node's user may read them"
+		if unproven {
+			refused.advice += "\nthat of " + c.dataDir + " was not sent: " + errUnproven.Error()
+		}
 	}
 	return nil, refused
 }
