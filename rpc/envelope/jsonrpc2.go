@@ -36,6 +36,9 @@ func (m *members) request2() (Request, error) {
 	if err := m.checkVersion2(); err != nil {
 		return Request{}, err
 	}
+	if m.params.raw != nil && m.params.isNull() { // section 4.2
+		return Request{}, m.errorf(m.params.at, "member params must be an object or a list, not null: leave it out if there are none")
+	}
 	r, err := m.request()
 	if err != nil {
 		return Request{}, err

@@ -166,6 +166,53 @@ func TestDrainUnderLoad(t *testing.T) {
 	}
 }
 
+// TestConnectionClose calls servers that end each connection after its response, as HTTP/1.1 servers and proxies may. That is no drain: the next call
+// opens another connection at once.
+func TestConnectionClose(t *testing.T) {
+	t.Parallel()
+	for name, response := range map[string]string{
+		"HTTP/1.1": "HTTP/1.1 200 OK\r\nConnection: close\r\n",
+		"HTTP/1.0": "HTTP/1.0 200 OK\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				nc, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer nc.Close()
+				text := strings.Replace(`{"jsonrpc":"2.0","result":{"message":"yes"},"id":ID}`, "ID", idOf(body), 1)
+				if r.Method == http.MethodOptions {
+					text = ""
+				}
+				fmt.Fprintf(nc, "%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", response, len(text), text)
+			}))
+			defer web.Close()
+			c, err := rpc.Dial(t.Context(), "tcp://"+web.Listener.Addr().String(), &rpc.ClientConfig{
+				Protocol: jsonrpc.Protocol{}, Contents: contents(t), Timeout: limit, MinBackoff: time.Hour, MaxBackoff: time.Hour,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			for i := range 50 {
+				if _, err := rpc.Call[helloReply](t.Context(), c, "greeter.Greeter.Hello", &helloRequest{"Bo"}); err != nil {
+					t.Fatalf("call %d: %v", i+1, err)
+				}
+			}
+		})
+	}
+}
+
+// idOf returns the member id of a request.
+func idOf(body []byte) string {
+	_, id, _ := strings.Cut(string(body), `"id":`)
+	return strings.TrimRight(id, "}")
+}
+
 // await waits for a condition.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()

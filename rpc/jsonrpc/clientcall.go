@@ -83,8 +83,8 @@ func (c *clientCall) exchange(ctx context.Context, data []byte, resp *call.Respo
 		return err
 	}
 	defer r.Body.Close()
-	if r.Close {
-		c.stop(errors.New("jsonrpc: the server closes the connection"))
+	if r.Header.Get(drainingField) != "" { // Connection: close alone ends this connection only, and the next call opens another one
+		c.stop(errors.New("jsonrpc: the server is draining"))
 	}
 	body, err := c.read(r)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net"
@@ -65,6 +66,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, e.head.Deadline)
 		defer cancel()
+	}
+	if !json.Valid(body) { // before anything of it is handled: a scan of the envelope does not look into the parameters
+		e.write(e.errorText(envelope.ParseError, notJSON(body)))
+		return
 	}
 	if e.content != typeJSONRPC && envelope.IsBatch(body) {
 		e.batch(ctx, body)
@@ -173,9 +178,6 @@ func (e *exchange) single(ctx context.Context, body []byte) {
 		return
 	}
 	response := e.run(ctx, c)
-	if c.status != nil && c.status.Code == call.InvalidArgument && !c.request.Notification && !json.Valid(body) {
-		response = e.malformed(body, c.status) // the parameters are not JSON, which only their codec has seen
-	}
 	_ = addMetadata(e.w.Header(), "", c.header)             // SetHeader has checked it
 	_ = addMetadata(e.w.Header(), trailerPrefix, c.trailer) // Finish has checked it, unless the call has failed
 	e.write(response)
@@ -196,21 +198,27 @@ func (e *exchange) newCall(data []byte) (c *serverCall, errorText []byte) {
 		c.envelope, c.request, err = envelope.ParseJSON(data)
 	}
 	if err != nil {
-		return nil, e.malformed(data, call.StatusOf(err))
+		return nil, e.errorText(envelope.InvalidRequest, call.StatusOf(err))
 	}
 	c.head.Method = c.request.Method
 	return c, nil
 }
 
-// malformed returns the response to data that is no request, or no JSON. JSON-RPC 2.0, section 5.
-func (e *exchange) malformed(data []byte, status *call.Status) []byte {
+// notJSON says where body ceases to be JSON.
+func notJSON(body []byte) *call.Status {
+	s := &call.Status{Code: call.InvalidArgument, Message: "the request is not JSON"}
+	err := json.Unmarshal(body, new(json.RawMessage))
+	if at := (*json.SyntaxError)(nil); errors.As(err, &at) {
+		s.Message = fmt.Sprintf("%s: %v after %d bytes", s.Message, err, at.Offset)
+	}
+	return s
+}
+
+// errorText returns the response to what is no JSON, or no request. JSON-RPC 2.0, section 5.
+func (e *exchange) errorText(code int, status *call.Status) []byte {
 	if e.content == typeJSONRPC {
 		response, _ := envelope.JSONRPC{}.AppendResponse(nil, envelope.Response{Token: []byte("null"), Status: status}) // an error can always be written
 		return response
-	}
-	code := envelope.InvalidRequest
-	if !json.Valid(data) {
-		code = envelope.ParseError
 	}
 	return errorResponse(code, status)
 }
@@ -249,11 +257,8 @@ func (e *exchange) write(data []byte) {
 // batch handles a list of requests. JSON-RPC 2.0, section 6.
 func (e *exchange) batch(ctx context.Context, body []byte) {
 	items, err := envelope.SplitBatch(body, e.MaxBatch)
-	if err == nil && !json.Valid(body) {
-		err = call.Errorf(call.InvalidArgument, "the batch is not JSON")
-	}
 	if err != nil {
-		e.write(e.malformed(body, call.StatusOf(err)))
+		e.write(e.errorText(envelope.InvalidRequest, call.StatusOf(err)))
 		return
 	}
 	responses := make([][]byte, len(items))

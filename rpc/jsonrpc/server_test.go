@@ -1,12 +1,14 @@
 package jsonrpc_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,10 +70,10 @@ func TestRequests(t *testing.T) {
 		{"a stream", both, `{"jsonrpc":"2.0","method":"Greeter.Stream","id":"1"}`, `200 {"jsonrpc":"2.0","error":{"code":-32601,"message":"method greeter.Greeter.Stream has streams: JSON-RPC carries unary calls only"},"id":"1"}`},
 		{"invalid params", both, `{"jsonrpc":"2.0","method":"Greeter.Hello","params":{"name":""},"id":1}`, `200 {"jsonrpc":"2.0","error":{"code":-32602,"message":"name is empty"},"id":1}`},
 		{"invalid request", both, `{"jsonrpc":"2.0","method":1,"params":"bar"}`, `200 {"jsonrpc":"2.0","error":{"code":-32600,"message":"jsonrpc2: member method must be a string, not \"1\" at offset 26"},"id":null}`},
-		{"parse error", both, `{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]`, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"jsonrpc2: 'p' where a comma or } is expected at offset 36"},"id":null}`},
+		{"parse error", both, `{"jsonrpc":"2.0","method":"foobar, "params":"bar","baz]`, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"the request is not JSON: invalid character 'p' after object key:value pair after 37 bytes"},"id":null}`},
 		{"an empty batch", both, `[]`, `200 {"jsonrpc":"2.0","error":{"code":-32600,"message":"jsonrpc2: the batch is empty at offset 2"},"id":null}`},
-		{"a batch that is no JSON", both, `[{"jsonrpc":"2.0","method":"sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method"]`, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"jsonrpc2: the message ends where a comma or ] is expected at offset 86"},"id":null}`},
-		{"a batch with an item that is no JSON", both, `[{"jsonrpc":"2.0","method":"sum","params":[1 2],"id":"1"}]`, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"the batch is not JSON"},"id":null}`},
+		{"a batch that is no JSON", both, `[{"jsonrpc":"2.0","method":"sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method"]`, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"the request is not JSON: invalid character ']' after object key after 86 bytes"},"id":null}`},
+		{"a batch with an item that is no JSON", both, `[{"jsonrpc":"2.0","method":"sum","params":[1 2],"id":"1"}]`, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"the request is not JSON: invalid character '2' after array element after 46 bytes"},"id":null}`},
 		{"an invalid batch", both, `[1,2]`, `200 [{"jsonrpc":"2.0","error":{"code":-32600,"message":"jsonrpc2: '1' where { is expected at offset 0"},"id":null},{"jsonrpc":"2.0","error":{"code":-32600,"message":"jsonrpc2: '2' where { is expected at offset 0"},"id":null}]`},
 		{
 			"a batch", both, `[{"jsonrpc":"2.0","method":"Greeter.Sum","params":[1,2,4],"id":"1"},{"jsonrpc":"2.0","method":"Greeter.Hello","params":[7]},{"foo":"boo"},{"jsonrpc":"2.0","method":"foo.get","params":{"name":"myself"},"id":"5"}]`,
@@ -82,7 +84,7 @@ func TestRequests(t *testing.T) {
 		{"a notification", both, `{"jsonrpc":"2.0","method":"Greeter.Hello","params":{"name":"Bo"}}`, `204 `},
 		{"a notification of no method", both, `{"jsonrpc":"2.0","method":"foo"}`, `204 `},
 		{"a notification of version 1", v1, `{"method":"Greeter.Hello","params":[{"name":"Bo"}],"id":null}`, `204 `},
-		{"an empty body", both, ``, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"jsonrpc2: the message ends where { is expected at offset 0"},"id":null}`},
+		{"an empty body", both, ``, `200 {"jsonrpc":"2.0","error":{"code":-32700,"message":"the request is not JSON: unexpected end of JSON input after 0 bytes"},"id":null}`},
 		{"another content type", "text/plain", `{}`, `415 {"jsonrpc":"2.0","error":{"code":-32601,"message":"content type \"text/plain\": want application/json, application/json-rpc or application/jsonrpc2"},"id":null}`},
 		{"another charset", "application/json; charset=latin1", `{}`, `415 {"jsonrpc":"2.0","error":{"code":-32601,"message":"content type \"application/json; charset=latin1\": want application/json, application/json-rpc or application/jsonrpc2"},"id":null}`},
 		{"too large", both, strings.Repeat(" ", 5000), `413 {"jsonrpc":"2.0","error":{"code":-32008,"message":"the request has more than 4096 bytes, which is Protocol.MaxMessage"},"id":null}`},
@@ -96,13 +98,45 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestParametersThatAreNoJSON has text in the parameters that the scan of the envelope does not look at.
-func TestParametersThatAreNoJSON(t *testing.T) {
+// TestTextThatIsNoJSON has text in every place that is no JSON. None of it is handled, and each gets a parse error with the id null.
+// JSON-RPC 2.0, section 5.1.
+func TestTextThatIsNoJSON(t *testing.T) {
 	t.Parallel()
-	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{})
-	got := post(t, "http://"+addr+"/", "application/json", `{"jsonrpc":"2.0","method":"Greeter.Hello","params":{"name" "Bo"},"id":1}`)
-	if !strings.HasPrefix(got, `200 {"jsonrpc":"2.0","error":{"code":-32700,`) || !strings.HasSuffix(got, `"id":null}`) {
-		t.Errorf("got %s, want a parse error", got)
+	srv := newServer(t)
+	var calls atomic.Int64
+	rpc.Handle(srv, "greeter.Greeter.Count", func(context.Context, *helloRequest) (*helloReply, error) {
+		calls.Add(1)
+		return &helloReply{}, nil
+	})
+	addr, _ := listen(t, srv, jsonrpc.Protocol{})
+	for _, row := range []struct{ name, body string }{
+		{"parameters of a notification", `{"jsonrpc":"2.0","method":"Greeter.Count","params":{"name":}}`},
+		{"parameters", `{"jsonrpc":"2.0","method":"Greeter.Count","params":{"name" "Bo"},"id":1}`},
+		{"parameters of an unknown method", `{"jsonrpc":"2.0","method":"nope","params":{"name":},"id":1}`},
+		{"a comma behind the last parameter", `{"jsonrpc":"2.0","method":"Greeter.Count","params":[{"name":"Bo"},],"id":1}`},
+		{"a comma behind the last member", `{"jsonrpc":"2.0","method":"Greeter.Count","params":[{"name":"Bo"}],"id":1,}`},
+		{"a control character in the method", "{\"jsonrpc\":\"2.0\",\"method\":\"Greeter.\x01Count\",\"id\":1}"},
+		{"an id", `{"jsonrpc":"2.0","method":"Greeter.Count","id":01}`},
+		{"the member error", `{"jsonrpc":"2.0","method":"Greeter.Count","params":[{"name":"Bo"}],"id":1,"error":tru}`},
+		{"the member result", `{"jsonrpc":"2.0","method":"Greeter.Count","params":[{"name":"Bo"}],"id":1,"result":nul}`},
+		{"text behind the request", `{"jsonrpc":"2.0","method":"Greeter.Count","params":[{"name":"Bo"}],"id":1}}`},
+		{"a call of a batch", `[{"jsonrpc":"2.0","method":"Greeter.Count","params":[{"name":"Bo"}],"id":1},{"jsonrpc":"2.0","method":"Greeter.Count","params":[tru]}]`},
+	} {
+		got := post(t, "http://"+addr+"/", "application/json", row.body)
+		if !strings.HasPrefix(got, `200 {"jsonrpc":"2.0","error":{"code":-32700,`) || !strings.HasSuffix(got, `"id":null}`) {
+			t.Errorf("%s: got %s, want a parse error", row.name, got)
+		}
+	}
+	got := post(t, "http://"+addr+"/", "application/json-rpc", `{"method":"Greeter.Count","params":[tru],"id":null}`)
+	if !strings.Contains(got, "not JSON") {
+		t.Errorf("a notification of JSON-RPC 1.0: got %s, want an error", got)
+	}
+	if n := calls.Load(); n > 0 {
+		t.Errorf("%d calls were handled", n)
+	}
+	got = post(t, "http://"+addr+"/", "application/json", `{"jsonrpc":"2.0","method":"Greeter.Count","params":null,"id":1}`)
+	if !strings.HasPrefix(got, `200 {"jsonrpc":"2.0","error":{"code":-32600,`) {
+		t.Errorf("params null: got %s, want an invalid request", got)
 	}
 }
 
