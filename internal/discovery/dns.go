@@ -84,7 +84,8 @@ const (
 )
 
 // SRV returns the source of the SRV records of a name such as _http._tcp.example.com (RFC 2782). Each record names a host, whose
-// addresses are endpoints with the record's port, weight and priority. A weight of 0 counts as 1. The Name of the endpoints is
+// addresses are endpoints with the record's port, weight and priority. The addresses of a host whose lookup fails stay those of its last
+// lookup. A weight of 0 counts as 1. The Name of the endpoints is
 // the service's domain, example.com, because the hosts in the records come from the network (RFC 9525, section 6.1). A nil o
 // means the defaults.
 func SRV(name string, o *Options) Source {
@@ -99,6 +100,7 @@ func SRV(name string, o *Options) Source {
 type service struct {
 	name, domain string
 	resolver     Resolver
+	known        map[string][]netip.Addr // by target: what its last successful lookup has found
 }
 
 func (s *service) lookup(ctx context.Context) ([]Endpoint, time.Duration, error) {
@@ -115,19 +117,22 @@ func (s *service) lookup(ctx context.Context) ([]Endpoint, time.Duration, error)
 	}
 	errs := []error{err}
 	hosts := s.resolve(ctx, records)
+	known := make(map[string][]netip.Addr, len(hosts))
 	var list []Endpoint
 	for _, r := range records {
 		found := hosts[r.Target]
-		if found.err != nil {
+		if _, again := known[r.Target]; !again && found.err != nil { // the addresses of before stay valid, as those of a source whose lookup fails
 			errs = append(errs, fmt.Errorf("target %s: %w", r.Target, found.err))
-			continue
+			found.ips = s.known[r.Target]
 		}
+		known[r.Target] = found.ips
 		if found.ttl > 0 && (ttl == 0 || found.ttl < ttl) {
 			ttl = found.ttl
 		}
 		e := Endpoint{Name: s.domain, Weight: max(int(r.Weight), 1), Priority: int(r.Priority)}
 		list = append(list, endpoints(found.ips, e, r.Port)...)
 	}
+	s.known = known
 	slices.SortStableFunc(list, func(a, b Endpoint) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Addr, b.Addr), cmp.Compare(b.Weight, a.Weight))
 	})

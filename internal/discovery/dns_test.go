@@ -209,10 +209,15 @@ func TestSRV(t *testing.T) {
 		t.Errorf("a host of two records was looked up %d times", n)
 	}
 
-	// One of the hosts cannot be looked up: the endpoints of the other one are used.
+	// One of the hosts cannot be looked up: its endpoints of before stay. A source that has never found them has the others.
 	s.fail("a.ferry.test.")
-	if got, err := next(t, src); err == nil || !strings.Contains(err.Error(), "target a.ferry.test.") || got != strings.Join(b, ", ") {
-		t.Errorf("got %s, %v", got, err)
+	all := strings.Join([]string{a[0], b[0], a[1], b[1]}, ", ")
+	if got, err := next(t, src); err == nil || !strings.Contains(err.Error(), "target a.ferry.test.") || got != all {
+		t.Errorf("got %s, %v, want all", got, err)
+	}
+	fresh := discovery.SRV(name, &discovery.Options{Interval: time.Hour, Resolver: s.resolver()})
+	if got, err := next(t, fresh); err == nil || !strings.Contains(err.Error(), "target a.ferry.test.") || got != strings.Join(b, ", ") {
+		t.Errorf("a source without a lookup before: got %s, %v", got, err)
 	}
 	s.set("a.ferry.test.", ip(1, "192.0.2.3"))
 	for got, err := next(t, src); ; got, err = next(t, src) {
@@ -224,17 +229,23 @@ func TestSRV(t *testing.T) {
 		}
 	}
 
-	// No host can be looked up: all endpoints stay.
+	// No host can be looked up: all endpoints stay. Those of a record that is gone do not.
 	s.fail("a.ferry.test.")
 	s.fail("b.ferry.test.")
-	for {
-		list, err := src.Next(t.Context())
+	stay := b[0] + ", 192.0.2.3:8080 api.ferry.test 10/1, " + b[1]
+	for range 3 {
+		if got, err := next(t, src); err == nil || got != stay {
+			t.Errorf("got %s, %v, want %s", got, err, stay)
+		}
+	}
+	s.set(name+".", srv(10, 0, 8080, "a.ferry.test."))
+	for got, err := next(t, src); got == stay; got, err = next(t, src) {
 		if err == nil {
-			t.Fatalf("got %s", text(list))
+			t.Fatalf("got %s without an error", got)
 		}
-		if list == nil {
-			break
-		}
+	}
+	if got, err := next(t, src); err == nil || got != "192.0.2.3:8080 api.ferry.test 10/1" {
+		t.Errorf("got %s, %v, want the host of the record that is left", got, err)
 	}
 
 	// The service is not available: no endpoint stays.

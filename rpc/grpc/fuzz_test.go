@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -98,12 +97,8 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("a %41 é\n", int64(5e9), []byte("\x1a\x07\x0a\x01a\x12\x02bc"))
 	f.Add("100%", int64(1), []byte("\x08\x05\x12\x01m"))
 	f.Fuzz(func(t *testing.T, text string, n int64, details []byte) {
-		if got := readPercent(appendPercent(nil, text, 3*len(text))); got != text {
+		if got := readPercent(appendPercent(nil, text)); got != text {
 			t.Errorf("grpc-message: got %q, want %q", got, text)
-		}
-		most := leastMessage + len(text)/2
-		if short := appendPercent(nil, text, most); len(short) > most || !strings.HasPrefix(text, strings.TrimSuffix(readPercent(short), cut)) {
-			t.Errorf("grpc-message: %q is cut to %q, want at most %d bytes", text, short, most)
 		}
 		readPercent([]byte(text))
 		if content, ok := contentType(text); ok {

@@ -231,7 +231,10 @@ func (sc *serverCall) writeHead(e *http2.Encoder) {
 // for the client's credit, as in Send: a client that reads nothing cannot make the server queue large responses.
 func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
 	if bad := checkMetadata(trailer); bad != nil {
-		last, status, trailer = nil, statusf(call.Internal, "the handler sets an invalid trailer: %s", bad.Message), nil
+		last, trailer = nil, nil
+		if status == nil {
+			status = statusf(call.Internal, "the handler sets an invalid trailer: %s", bad.Message)
+		}
 	}
 	if bad := checkLength(last); bad != nil {
 		last, status = nil, bad
@@ -281,7 +284,9 @@ func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, t
 	if !sc.headerSent {
 		sc.writeHead(e) // a response without a message is one head
 	}
-	writeStatus(e, status, statusRoom(sc.conn.h2.HTTP2().PeerMaxHeader(), trailer))
+	maxHeader := sc.conn.h2.HTTP2().PeerMaxHeader()
+	status, trailer = fitTrailer(maxHeader, status, trailer)
+	writeStatus(e, status, statusRoom(maxHeader, trailer))
 	writeMetadata(e, trailer)
 	e.End(true)
 }

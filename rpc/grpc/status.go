@@ -1,12 +1,12 @@
 package grpc
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
@@ -65,25 +65,53 @@ func statusOfReset(why http2.StreamError) *call.Status {
 	return statusf(call.Internal, "grpc: %v", why)
 }
 
-// writeStatus writes grpc-status, grpc-message and grpc-status-details-bin. nil is OK. The message is cut if it takes more than room
-// bytes, and details are left out for which there is no room: a client would refuse a larger head, and the call would lose its code.
+// writeStatus writes grpc-status, grpc-message and grpc-status-details-bin, as far as there is room: a client would refuse a larger head, and
+// the call would lose its code. nil is OK.
 func writeStatus(e *http2.Encoder, s *call.Status, room int) {
 	if s == nil || s.Code == call.OK {
 		e.FieldString("grpc-status", "0")
 		return
 	}
+	s = fitStatus(s, room)
 	e.FieldString("grpc-status", strconv.FormatUint(uint64(s.Code), 10))
 	if s.Message != "" {
-		message := appendPercent(nil, s.Message, room)
-		e.Field([]byte("grpc-message"), message)
-		room -= len(message)
+		e.Field([]byte("grpc-message"), appendPercent(nil, s.Message))
 	}
-	if len(s.Details) == 0 {
-		return
+	if len(s.Details) > 0 {
+		e.FieldString("grpc-status-details-bin", base64.RawStdEncoding.EncodeToString(appendRPCStatus(nil, s)))
 	}
-	if details := base64.RawStdEncoding.EncodeToString(appendRPCStatus(nil, s)); len(details) <= room {
-		e.FieldString("grpc-status-details-bin", details)
+}
+
+// detailOverhead is the length of the keys and lengths of a detail, in bytes.
+const detailOverhead = 20
+
+// fitStatus returns s as far as its fields fit into room bytes.
+func fitStatus(s *call.Status, room int) *call.Status {
+	inDetails := 0 // bytes of a byte of the message in grpc-status-details-bin, which repeats it
+	if len(s.Details) > 0 {
+		inDetails = 2
 	}
+	fit := s.Fit(call.Room{
+		Bytes:  room,
+		Byte:   func(c byte) int { return percentSize(c) + inDetails },
+		Detail: func(d *call.Detail) int { return (len(d.Type)+len(d.Value)+detailOverhead)*4/3 + 1 },
+	})
+	if len(s.Details) > 0 && len(fit.Details) == 0 { // the message has the room of the details
+		return (&call.Status{Code: s.Code, Message: s.Message}).Fit(call.Room{Bytes: room, Byte: percentSize})
+	}
+	return fit
+}
+
+// fitTrailer returns the trailer if a head with it leaves room for a status. Otherwise the trailer is left out, and a call that was to
+// end with OK fails, because its client would take what is missing for complete.
+func fitTrailer(maxHeader int, status *call.Status, trailer call.Metadata) (*call.Status, call.Metadata) {
+	switch {
+	case len(trailer) == 0 || statusRoom(maxHeader, trailer) >= 0:
+		return status, trailer
+	case status == nil || status.Code == call.OK:
+		status = statusf(call.Internal, "grpc: the trailer of the response is larger than the heads that the client accepts, which have %d bytes", cmp.Or(maxHeader, usualMaxHeader))
+	}
+	return status, nil
 }
 
 const (
@@ -92,8 +120,6 @@ const (
 
 	// usualMaxHeader is the length of heads that clients accept which do not tell theirs.
 	usualMaxHeader = 8 << 10
-
-	leastMessage = 64 // a message is not cut below this length
 )
 
 // statusRoom returns how many bytes message and details may have in a head that also has others, to a peer that accepts heads of maxHeader
@@ -109,7 +135,7 @@ func statusRoom(maxHeader int, others call.Metadata) int {
 			room -= len(f.Value)/3 + 1 // base64
 		}
 	}
-	return max(room, leastMessage)
+	return room
 }
 
 // readStatus returns the status that a head has, or nil if it is OK. has is false if the head has none.
@@ -151,25 +177,22 @@ func readStatus(h *http2.Head) (s *call.Status, has bool) {
 
 const hexDigits = "0123456789ABCDEF"
 
-// cut follows the part of a message for which there was room.
-const cut = "..."
+// percentSize returns how many bytes percent-encoding makes of c within a text.
+func percentSize(c byte) int {
+	if c < ' ' || c > '~' || c == '%' {
+		return 3
+	}
+	return 1
+}
 
-// appendPercent appends text with all bytes percent-encoded that are no printable ASCII, and %. What exceeds most bytes is cut, behind a whole
-// character.
-func appendPercent(dst []byte, text string, most int) []byte {
-	start, whole := len(dst), len(dst) // whole is the end of the last character that leaves room for cut
+// appendPercent appends text with all bytes percent-encoded that are no printable ASCII, and %.
+func appendPercent(dst []byte, text string) []byte {
 	for i := range len(text) {
 		c := text[i]
-		if utf8.RuneStart(c) && len(dst)-start <= most-len(cut) {
-			whole = len(dst)
-		}
-		if c < ' ' || c > '~' || c == '%' || c == ' ' && (i == 0 || i == len(text)-1) { // HTTP/2 allows no space at an end
+		if percentSize(c) > 1 || c == ' ' && (i == 0 || i == len(text)-1) { // HTTP/2 allows no space at an end
 			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
 		} else {
 			dst = append(dst, c)
-		}
-		if len(dst)-start > most {
-			return append(dst[:whole], cut...)
 		}
 	}
 	return dst

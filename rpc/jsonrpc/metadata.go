@@ -66,6 +66,26 @@ func addMetadata(header http.Header, prefix string, m call.Metadata) error {
 	return nil
 }
 
+// maxResponseMetadata bounds the header and the trailer of a response, each in bytes, so that clients accept its head.
+const maxResponseMetadata = maxHeader/2 - 2<<10
+
+// checkResponseMetadata returns an error for metadata that the head of a response cannot carry.
+func checkResponseMetadata(m call.Metadata) error {
+	header, size := http.Header{}, 0
+	if err := addMetadata(header, "", m); err != nil {
+		return err
+	}
+	for name, values := range header {
+		for _, v := range values {
+			size += len(trailerPrefix) + len(name) + len(v) + len(": \r\n")
+		}
+	}
+	if size > maxResponseMetadata {
+		return call.Errorf(call.InvalidArgument, "jsonrpc: metadata of %d bytes: at most %d travel with a response", size, maxResponseMetadata)
+	}
+	return nil
+}
+
 // isName reports whether name may be a name of metadata.
 func isName(name string) bool {
 	for _, c := range []byte(name) {

@@ -3,7 +3,6 @@ package jsonrpc
 import (
 	"context"
 	"io"
-	"net/http"
 	"sync"
 
 	"example.com/ferry/rpc/call"
@@ -45,10 +44,11 @@ func (c *serverCall) SetHeader(m call.Metadata) error {
 	if c.finished {
 		return call.Errorf(call.FailedPrecondition, "jsonrpc: the header was sent")
 	}
-	if err := addMetadata(http.Header{}, "", m); err != nil {
+	all := append(c.header[:len(c.header):len(c.header)], m...)
+	if err := checkResponseMetadata(all); err != nil {
 		return err
 	}
-	c.header = append(c.header, m...)
+	c.header = all
 	return nil
 }
 
@@ -60,8 +60,9 @@ func (c *serverCall) Send([]byte) error {
 func (c *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if status == nil {
-		if err := addMetadata(http.Header{}, "", trailer); err != nil {
+	if err := checkResponseMetadata(trailer); err != nil {
+		trailer = nil
+		if status == nil { // its caller would take the response for complete
 			status = &call.Status{Code: call.Internal, Message: call.StatusOf(err).Message}
 		}
 	}

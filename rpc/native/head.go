@@ -135,21 +135,31 @@ func callerNumber(ext []byte) uint64 {
 	return 0
 }
 
-// appendStatus appends a status without its code.
-func appendStatus(ext []byte, s *call.Status) ([]byte, error) {
+// entryOverhead is at least what an entry of an extension takes beside its name and value, in bytes.
+const entryOverhead = 8
+
+// appendStatus appends a status without its code, as far as it fits into room bytes.
+func appendStatus(ext []byte, s *call.Status, room int) []byte {
 	if s == nil {
-		return ext, nil
+		return ext
 	}
+	s = s.Fit(call.Room{
+		Bytes:   room - entryOverhead,
+		Message: wire.MaxTLV,
+		Detail: func(d *call.Detail) int {
+			if len(d.Type) > 255 || len(d.Type)+len(d.Value) >= wire.MaxTLV {
+				return wire.MaxCallExtension + 1
+			}
+			return len(d.Type) + len(d.Value) + entryOverhead
+		},
+	})
 	if s.Message != "" {
-		ext = wire.AppendTLV(ext, wire.TLVMessage, s.Message[:min(len(s.Message), wire.MaxTLV)])
+		ext = wire.AppendTLV(ext, wire.TLVMessage, s.Message)
 	}
 	for _, d := range s.Details {
-		if len(d.Type) > 255 || len(d.Type)+len(d.Value) >= wire.MaxTLV {
-			return ext, &call.Status{Code: call.Internal, Message: fmt.Sprintf("%v, with a detail of %d bytes, which is too long for the wire", s, len(d.Value))}
-		}
 		ext = wire.AppendNamedTLV(ext, wire.TLVDetail, d.Type, d.Value)
 	}
-	return ext, nil
+	return ext
 }
 
 // parseStatus returns the status of a REPLY, or nil for OK.

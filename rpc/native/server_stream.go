@@ -206,9 +206,12 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 		err = in.completeReply(&r, space[:0], status, trailer)
 	}
 	if err != nil {
-		failed := call.StatusOf(err)
+		failed := status // what the handler says, without the metadata that the wire cannot carry
+		if failed == nil {
+			failed = call.StatusOf(err)
+		}
 		r = wire.ReplyFrame{Flags: wire.FlagNoMessage, Call: in.id, Code: uint32(failed.Code)}
-		r.Extension, _ = appendStatus(space[:0], &call.Status{Message: failed.Message})
+		r.Extension = appendStatus(space[:0], failed, wire.MaxCallExtension)
 	}
 	s.mu.Lock()
 	delete(s.incoming, in.id)
@@ -239,14 +242,28 @@ func (in *incoming) completeReply(r *wire.ReplyFrame, ext []byte, status *call.S
 	}
 	if len(header) > 0 {
 		if ext, err = appendMetadata(ext, wire.TLVMetadata, header); err != nil {
-			return err
+			return ofHandler(err)
 		}
 	}
-	if ext, err = appendStatus(ext, status); err == nil {
-		ext, err = appendMetadata(ext, wire.TLVTrailer, trailer)
+	if len(trailer) > 0 {
+		if ext, err = appendMetadata(ext, wire.TLVTrailer, trailer); err != nil {
+			return ofHandler(err)
+		}
 	}
-	r.Extension = ext
-	return err
+	room := wire.MaxCallExtension - len(ext)
+	if status != nil && room < leastStatus {
+		return status
+	}
+	r.Extension = appendStatus(ext, status, room)
+	return nil
+}
+
+// leastStatus is the room that a status needs when it is cut, in bytes.
+const leastStatus = 256
+
+// ofHandler makes the handler responsible for metadata that the wire cannot carry: its caller can change nothing about it.
+func ofHandler(err error) error {
+	return &call.Status{Code: call.Internal, Message: "the handler sets a header or trailer that cannot be sent: " + call.StatusOf(err).Message}
 }
 
 // sendFirstPieces sends all but the last piece of r.Message, and waits until there is room for the last one. Pieces in DATA take

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 
 	"example.com/ferry/rpc/call"
@@ -43,6 +44,7 @@ func newService() *service {
 	for _, m := range []method{
 		{"Echo", false, false, (*service).echo},
 		{"Fail", false, false, (*service).fail},
+		{"Large", false, false, (*service).large},
 		{"Header", false, false, (*service).header},
 		{"Wait", false, false, (*service).wait},
 		{"Hold", false, false, (*service).hold},
@@ -121,6 +123,30 @@ var failure = &call.Status{
 func (s *service) fail(_ context.Context, stream call.ServerStream) {
 	_, _ = stream.Recv()
 	stream.Finish(nil, failure, call.Metadata{{Name: "pump", Value: "off"}})
+}
+
+// large fails with a status of which the metadata says what is large: message, detail, details or trailer.
+func (s *service) large(_ context.Context, stream call.ServerStream) {
+	_, _ = stream.Recv()
+	status := &call.Status{Code: call.NotFound, Message: "no such pump"}
+	var trailer call.Metadata
+	switch stream.Head().Metadata.Get("large") {
+	case "message":
+		status.Message = strings.Repeat("ü%", 100_000)
+	case "detail":
+		status.Details = []call.Detail{{Type: "a.Large", Value: make([]byte, 200_000)}, {Type: "a.Small", Value: []byte{1}}}
+	case "details":
+		for range 100 {
+			status.Details = append(status.Details, call.Detail{Type: "a.B", Value: make([]byte, 3000)})
+		}
+	case "trailer":
+		trailer = call.Metadata{{Name: "a", Value: strings.Repeat("x", 60_000)}, {Name: "b", Value: strings.Repeat("x", 60_000)}}
+	case "all":
+		status.Message = strings.Repeat("m", 65_000)
+		status.Details = []call.Detail{{Type: "a.B", Value: make([]byte, 65_000)}}
+		trailer = call.Metadata{{Name: "a", Value: strings.Repeat("x", 65_000)}}
+	}
+	stream.Finish(nil, status, trailer)
 }
 
 // header returns the caller's metadata whose names begin with h as header, and those with t as trailer.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"example.com/ferry/rpc/call"
 )
@@ -17,6 +18,7 @@ var tests = []test{
 	{name: "echo", run: echo},
 	{name: "status", run: status},
 	{name: "details", run: details, missing: needsDetails},
+	{name: "large status", run: largeStatus},
 	{name: "unknown method", run: unknownMethod},
 	{name: "metadata", run: metadata},
 	{name: "header and trailer", run: headerAndTrailer, missing: needsHeader},
@@ -65,6 +67,29 @@ func status(r *rig) {
 	if s := r.wantStatus("Fail", err, failure.Code); s.Message != failure.Message {
 		r.Errorf("got message %q, want %q", s.Message, failure.Message)
 	}
+}
+
+// largeStatus: a status that is too large for the protocol loses a part of its message, details or trailer, and never its code.
+func largeStatus(r *rig) {
+	for _, what := range []string{"message", "detail", "details", "trailer", "all"} {
+		head := r.head("Large")
+		head.Metadata = call.Metadata{{Name: "large", Value: what}}
+		_, err := r.call(r.Context(), head, r.subject.Message(10, 0))
+		s := r.wantStatus("a large "+what, err, call.NotFound)
+		switch {
+		case !utf8.ValidString(s.Message):
+			r.Errorf("a large %s: the message is cut within a character", what)
+		case what != "message" && what != "all" && s.Message != "no such pump":
+			r.Errorf("a large %s: the message is %.100q", what, s.Message)
+		case what == "message" && len(s.Message) < 64:
+			r.Errorf("a large message: %q is left of it", s.Message)
+		case what == "detail" && !r.subject.NoDetails && (len(s.Details) == 0 || s.Details[len(s.Details)-1].Type != "a.Small"):
+			r.Errorf("a large detail: the small one is lost")
+		}
+	}
+	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 0))
+	r.wantCode("the next call", err, call.OK)
+	resp.Release()
 }
 
 func details(r *rig) {
