@@ -162,7 +162,11 @@ func (c *serverCall) decode(data []byte, v any) error {
 		data = r.Body
 	}
 	if err := c.content.Codec.Unmarshal(data, v); err != nil {
-		return statusf(call.InvalidArgument, "the request cannot be decoded: %v", err)
+		code := call.InvalidArgument
+		if u, ok := c.stream.(call.Undecodable); ok {
+			code = u.UndecodableCode()
+		}
+		return statusf(code, "the request cannot be decoded: %v", err)
 	}
 	return c.info.message(false, v)
 }

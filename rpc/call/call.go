@@ -41,7 +41,7 @@ type Method interface {
 	Shape() (clientStreams, serverStreams bool)
 }
 
-// ServerStream is a server's end of a call. One goroutine may call Recv while another calls Send.
+// ServerStream is a server's end of a call. One goroutine may call Recv while another calls Send. It may implement Undecodable.
 type ServerStream interface {
 	// Head returns the call's head. It is valid until Finish.
 	Head() *Head
@@ -57,6 +57,12 @@ type ServerStream interface {
 	// status is OK. data is copied. Recv and Send must not be called afterwards. Finish may wait, as Send does, while the connection's queue is full, until
 	// ctx ends. Then it sends the status only.
 	Finish(last []byte, status *Status, trailer Metadata)
+}
+
+// Undecodable is a ServerStream whose protocol has a code of its own for requests that cannot be decoded. The code of others is
+// InvalidArgument.
+type Undecodable interface {
+	UndecodableCode() Code
 }
 
 // Conn is a client's end of one connection. Any number of goroutines may use it.

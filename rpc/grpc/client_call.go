@@ -115,7 +115,7 @@ func (cc *clientCall) gather() *call.Status {
 	case status != nil:
 		return status
 	case len(cc.in.B) > size && len(cc.in.B) > prefixSize:
-		return statusf(call.Internal, "grpc: the server sends more than one message, but the call is unary")
+		return statusf(call.Unimplemented, "grpc: the server sends more than one message, but the call is unary") // doc/statuscodes.md of gRPC
 	}
 	cc.giveCredit()
 	return nil

@@ -130,7 +130,7 @@ func (u *unaryCall) cancel(status *call.Status) *call.Status {
 // message returns the message of a call that has ended with OK.
 func (u *unaryCall) message() ([]byte, *call.Status) {
 	if u.in == nil {
-		return nil, statusf(call.Internal, "grpc: the server ends the call with OK and without a message")
+		return nil, statusf(call.Unimplemented, "grpc: the server ends the call with OK and without a message") // doc/statuscodes.md of gRPC
 	}
 	u.taken, u.in = u.in, nil
 	size, status := messageSize(u.taken.B, u.conn.cfg.MaxMessage)

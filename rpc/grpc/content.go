@@ -39,29 +39,43 @@ func contentType(wire string) (content string, ok bool) {
 	return contentPrefix + rest[1:], true
 }
 
-// contentCache holds the last content type of a connection, which rarely changes, so it is converted once.
-type contentCache struct{ wire, content string }
+// received is a content-type that a peer has sent.
+type received struct {
+	field   string // as it came
+	content string // content type of the messages
+	wire    string // the same type without parameters, in lower case: a response to it has this one
+}
 
-// received returns the content type of messages for a received field.
-func (c *contentCache) received(wire []byte) (content string, ok bool) {
-	if string(wire) == c.wire {
-		return c.content, true
+// contentCache holds the last content types of a connection, which rarely change, so each is converted once. What is received and what is
+// sent do not mix: calls of several clients may come over one connection, each with its own spelling.
+type contentCache struct {
+	in            received
+	sent, sentFor string
+}
+
+// received returns what a received field says. ok is false if it is not gRPC's.
+func (c *contentCache) received(field []byte) (r received, ok bool) {
+	if string(field) == c.in.field && c.in.content != "" {
+		return c.in, true
 	}
-	s := string(wire)
-	if content, ok = contentType(s); ok {
-		c.wire, c.content = s, content
+	r.field = string(field)
+	if r.content, ok = contentType(r.field); !ok {
+		return r, false
 	}
-	return content, ok
+	wire, _, _ := strings.Cut(r.field, ";")
+	r.wire = strings.ToLower(strings.TrimSpace(wire))
+	c.in = r
+	return r, true
 }
 
 // toSend returns the field to send for a content type.
 func (c *contentCache) toSend(content string) (string, *call.Status) {
-	if content == c.content && content != "" {
-		return c.wire, nil
+	if content == c.sentFor && content != "" {
+		return c.sent, nil
 	}
 	wire, err := wireType(content)
 	if err == nil {
-		c.wire, c.content = wire, content
+		c.sent, c.sentFor = wire, content
 	}
 	return wire, err
 }

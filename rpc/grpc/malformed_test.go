@@ -1,11 +1,13 @@
 package grpc_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"example.com/ferry/internal/compress"
 	"example.com/ferry/protocol/http2"
+	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
 )
@@ -60,6 +62,13 @@ func TestMalformedRequest(t *testing.T) {
 		"a prefix that is cut":            {request(good[:3]), 200, "13"},
 		"a message that is cut":           {request(good[:8]), 200, "13"},
 		"a message that is cut, streamed": {request(good+good[:8], stream), 200, "13"},
+		"two messages":                    {request(good + good), 200, "12"},
+		"a message and a half":            {request(good + good[:8]), 200, "12"},
+		"no message":                      {request(""), 200, "12"},
+		"no message, trailers":            {&rawMessage{fields: request("").fields, trailers: []field{{"x-a", "b"}}}, 200, "12"},
+		"two messages for one, streamed":  {request(good+good, field{":path", "/test.Echo/Down"}), 200, "12"},
+		"two messages, streamed":          {request(good+good, stream), 200, "0"},
+		"no message, streamed":            {request("", stream), 200, "0"},
 		"flag 2":                          {request(message(2, "hello")), 200, "13"},
 		"compressed without encoding":     {request(message(1, "hello")), 200, "13"},
 		"compressed garbage":              {request(message(1, "hello"), field{"grpc-encoding", "gzip"}), 200, "13"},
@@ -83,6 +92,57 @@ func TestMalformedRequest(t *testing.T) {
 	if _, _, err := invoke(t.Context(), r.conn, head(echoMethod), []byte("a")); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestEachCallHasItsOwnContentType: calls of several clients may come over one connection. A response has the content type of its request,
+// without parameters, and is compressed only if its client accepts that.
+func TestEachCallHasItsOwnContentType(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, newService(), nil, nil)
+	nc, err := r.transport.Dial(t.Context(), r.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newRawClient(t, nc)
+	text := strings.Repeat("hello ", 100)
+	small, err := compress.Append(nil, []byte(text), "gzip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for _, row := range []struct{ content, want string }{
+			{"application/grpc", "application/grpc"},
+			{"application/grpc+proto; client=a", "application/grpc+proto"},
+			{"Application/gRPC+JSON;charset=utf-8", "application/grpc+json"},
+			{"application/grpc+proto", "application/grpc+proto"},
+		} {
+			if got := c.send(t, request(message(0, "a"), field{"content-type", row.content})); got.get("content-type") != row.want {
+				t.Errorf("the response to %q has %q, want %q", row.content, got.get("content-type"), row.want)
+			}
+		}
+	}
+	for accepted, want := range map[string]string{"": "gzip", "gzip": "gzip", "identity, gzip": "gzip", "identity": "", "zstd,deflate": ""} {
+		req := request(message(1, string(small)), field{"grpc-encoding", "gzip"})
+		if accepted != "" {
+			req.fields = append(req.fields, field{"grpc-accept-encoding", accepted})
+		}
+		got := c.send(t, req)
+		if plain := strings.Contains(got.body, text); got.get("grpc-encoding") != want || plain != (want == "") {
+			t.Errorf("a client that accepts %q: the response has encoding %q, plain: %v; want %q", accepted, got.get("grpc-encoding"), plain, want)
+		}
+	}
+}
+
+// TestUndecodable: a request that the codec cannot decode ends with the code of gRPC's page of statuses.
+func TestUndecodable(t *testing.T) {
+	t.Parallel()
+	srv := rpc.NewServer(nil)
+	rpc.Handle(srv, "test.Echo.Unary", func(context.Context, *struct{ A int }) (*struct{}, error) { return &struct{}{}, nil })
+	r := newRig(t, srv, nil, nil)
+	h := head(echoMethod)
+	h.Content = "application/json"
+	_, _, err := invoke(t.Context(), r.conn, h, []byte("{"))
+	wantCode(t, err, call.Internal)
 }
 
 // TestMalformedResponse: each fault of a response has its status.
@@ -119,8 +179,8 @@ func TestMalformedResponse(t *testing.T) {
 		"compressed without encoding":    {rawMessage{200, ct, message(1, "hello"), ok, 0}, call.Internal},
 		"an unknown encoding":            {rawMessage{200, append([]field{{"grpc-encoding", "snappy"}}, ct...), good, ok, 0}, call.Internal},
 		"longer than the limit":          {rawMessage{200, ct, message(0, strings.Repeat("a", 1001)), ok, 0}, call.ResourceExhausted},
-		"two messages":                   {rawMessage{200, ct, good + good, ok, 0}, call.Internal},
-		"no message":                     {rawMessage{200, ct, "", ok, 0}, call.Internal},
+		"two messages":                   {rawMessage{200, ct, good + good, ok, 0}, call.Unimplemented},
+		"no message":                     {rawMessage{200, ct, "", ok, 0}, call.Unimplemented},
 		"a trailer, not base64":          {rawMessage{200, ct, good, append([]field{{"x-a-bin", "*"}}, ok...), 0}, call.Internal},
 		"details, not base64":            {rawMessage{200, ct, good, []field{{"grpc-status", "5"}, {"grpc-status-details-bin", "*"}}, 0}, call.NotFound},
 	}

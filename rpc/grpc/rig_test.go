@@ -57,9 +57,10 @@ const (
 	echoMethod   = "test.Echo.Unary"
 	streamMethod = "test.Echo.Stream"
 	hangMethod   = "test.Echo.Hang"
+	downMethod   = "test.Echo.Down"
 )
 
-// newService returns a service of three methods. Unary and Stream send each message back. The metadata x-fail is the message of the
+// newService returns a service. Unary, Stream and Down send each message back; Down takes only one. The metadata x-fail is the message of the
 // status that a call ends with; with x-fail-long, it is the request. x-header and x-trailer come back as the header and trailer. Hang ends when its context does.
 func newService() service {
 	s := service{}
@@ -104,6 +105,7 @@ func newService() service {
 	}
 	s.unary(echoMethod, echo)
 	s.stream(streamMethod, echo)
+	s[downMethod] = &method{name: downMethod, handle: echo, serverStreams: true}
 	s.unary(hangMethod, func(ctx context.Context, _ call.ServerStream) ([]byte, *call.Status, call.Metadata) {
 		<-ctx.Done()
 		return nil, call.StatusOf(ctx.Err()), nil

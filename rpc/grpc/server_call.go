@@ -18,14 +18,19 @@ import (
 //	gathering ──► running ──► finished
 //	    └─── refused, or cancelled ──┘
 //
-// gathering: the handler of a unary method waits for the whole request. A call of another shape begins with running.
+// gathering: the handler of a method with one request waits for all of it, and for its end: it must be one message. A call of another shape
+// begins with running.
 type serverCall struct {
 	pipe
-	conn  *serverConn
-	ctx   *callctx.Context
-	found found
-	head  call.Head
-	unary bool // each side sends one message
+	conn   *serverConn
+	ctx    *callctx.Context
+	found  found
+	head   call.Head
+	unary  bool // each side sends one message
+	single bool // the client sends one message
+
+	wire        string // content-type of the response
+	compression string // of the response
 
 	// In the list of the connection's calls that gather, while listed is set.
 	before, next *serverCall
@@ -41,6 +46,7 @@ type serverCall struct {
 
 var (
 	_           call.ServerStream = (*serverCall)(nil)
+	_           call.Undecodable  = (*serverCall)(nil)
 	errFinished                   = errors.New("grpc: the call has ended, so nothing can be sent")
 	errSent                       = errors.New("grpc: the header is sent already: set it before the first message")
 	serverCalls sync.Pool         // calls of unary methods
@@ -48,10 +54,10 @@ var (
 )
 
 func newServerCall(c *serverConn, s *http2.Stream, f found) *serverCall {
-	unary := false
+	unary, single := false, false
 	if f.method != nil {
 		clientStreams, serverStreams := f.method.Shape()
-		unary = !clientStreams && !serverStreams
+		unary, single = !clientStreams && !serverStreams, !clientStreams
 	}
 	var sc *serverCall
 	if unary {
@@ -60,7 +66,7 @@ func newServerCall(c *serverConn, s *http2.Stream, f found) *serverCall {
 	if sc == nil {
 		sc = &serverCall{pipe: newPipe(nil)}
 	}
-	sc.link, sc.conn, sc.stream, sc.found, sc.unary = &c.link, c, s, f, unary
+	sc.link, sc.conn, sc.stream, sc.found, sc.unary, sc.single = &c.link, c, s, f, unary, single
 	return sc
 }
 
@@ -97,11 +103,21 @@ func (sc *serverCall) gather() {
 			return
 		}
 	}
-	if n := sc.arrived(); sc.inEnd || n >= prefixSize && n >= size {
+	switch n := sc.arrived(); {
+	case n > size || sc.inEnd && n == 0: // doc/statuscodes.md of gRPC, "Request cardinality violation"
+		sc.fail(statusf(call.Unimplemented, "grpc: method %s takes one message, and the request has %s", sc.head.Method, countOf(n)))
+	case sc.inEnd: // a message that is cut off is the error of Recv
 		sc.conn.start(sc)
-		return
+	default:
+		sc.giveCredit()
 	}
-	sc.giveCredit()
+}
+
+func countOf(bytes int) string {
+	if bytes == 0 {
+		return "none"
+	}
+	return "more than one"
 }
 
 // fail ends the call with a status. A running handler gets it from Recv and Send. It needs the lock.
@@ -144,6 +160,9 @@ func (sc *serverCall) drop() {
 // Head returns the head of the call.
 func (sc *serverCall) Head() *call.Head { return &sc.head }
 
+// UndecodableCode returns the code of a request that its codec cannot decode. doc/statuscodes.md of gRPC.
+func (sc *serverCall) UndecodableCode() call.Code { return call.Internal }
+
 // Peer returns the client.
 func (sc *serverCall) Peer() *call.Peer { return &sc.conn.peer }
 
@@ -175,7 +194,7 @@ func (sc *serverCall) Send(data []byte) error {
 	if status := checkLength(data); status != nil {
 		return status
 	}
-	small := shrink(data, sc.head.Compression)
+	small := shrink(data, sc.compression)
 	if small != nil {
 		data = small.B
 		defer small.Release()
@@ -210,8 +229,8 @@ func (sc *serverCall) writeHeader() {
 	sc.headerSent = true
 	e := sc.stream.BeginHeaders()
 	sc.writeHead(e)
-	if sc.head.Compression != "" {
-		e.FieldString("grpc-encoding", sc.head.Compression)
+	if sc.compression != "" {
+		e.FieldString("grpc-encoding", sc.compression)
 	}
 	writeMetadata(e, sc.header)
 	e.End(false)
@@ -220,8 +239,7 @@ func (sc *serverCall) writeHeader() {
 // writeHead writes the fields that each response begins with.
 func (sc *serverCall) writeHead(e *http2.Encoder) {
 	e.Status(200)
-	wire, _ := sc.link.content.toSend(sc.head.Content) // a received content type can be sent
-	e.FieldString("content-type", wire)
+	e.FieldString("content-type", sc.wire)
 	if sc.head.Compression != "" {
 		e.FieldString("grpc-accept-encoding", compress.Names)
 	}
@@ -241,7 +259,7 @@ func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Meta
 	}
 	small := (*bufpool.Buf)(nil)
 	if last != nil {
-		if small = shrink(last, sc.head.Compression); small != nil {
+		if small = shrink(last, sc.compression); small != nil {
 			last = small.B
 			defer small.Release()
 		}

@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"bytes"
 	"time"
 
 	"example.com/ferry/internal/compress"
@@ -24,8 +25,9 @@ var _ http2.Handler = (*serverConn)(nil)
 // request is what the head of a request says.
 type request struct {
 	timeout     time.Duration // 0 means none
-	content     string
-	compression string
+	content     received
+	compression string // of its messages
+	response    string // compression of the response
 }
 
 // Headers begins a call. The end of a client's trailers ends its messages.
@@ -50,8 +52,8 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 		return
 	}
 	sc := newServerCall(c, s, f)
-	sc.head = call.Head{Method: f.name, Content: r.content, Metadata: m, Compression: r.compression}
-	sc.encoding = r.compression
+	sc.head = call.Head{Method: f.name, Content: r.content.content, Metadata: m, Compression: r.compression}
+	sc.encoding, sc.compression, sc.wire = r.compression, r.response, r.content.wire
 	if r.timeout > 0 {
 		sc.head.Deadline = time.Now().Add(r.timeout)
 	}
@@ -60,11 +62,14 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	if end {
 		sc.end(nil)
 	}
-	if end || !sc.unary {
+	if !sc.single {
 		c.start(sc)
 		return
 	}
 	c.gathering.add(sc)
+	if end {
+		sc.gather()
+	}
 }
 
 // readHead judges the head of a request. If it is refused, status is set, and httpStatus is that of the response. A status repeats
@@ -74,8 +79,12 @@ func (c *serverConn) readHead(h *http2.Head) (r request, httpStatus int, status 
 		return r, 405, statusf(call.Internal, "grpc: the request's method is %.100q, not POST", h.Method)
 	}
 	ok := false
+	var accepted []byte
+	accepts := false
 	for i := range h.Len() {
 		switch name, value := h.Field(i); string(name) {
+		case "grpc-accept-encoding":
+			accepted, accepts = value, true
 		case "content-type":
 			if r.content, ok = c.content.received(value); !ok {
 				return r, 415, statusf(call.InvalidArgument, "grpc: the request's content type %.100q is not gRPC's", value)
@@ -101,7 +110,20 @@ func (c *serverConn) readHead(h *http2.Head) (r request, httpStatus int, status 
 	if !ok {
 		return r, 415, statusf(call.InvalidArgument, "grpc: the request has no content-type")
 	}
+	if !accepts || lists(accepted, r.compression) { // a client that compresses and names nothing accepts what it uses
+		r.response = r.compression
+	}
 	return r, 200, status
+}
+
+// lists reports whether a list of names, separated by commas, has name.
+func lists(list []byte, name string) bool {
+	for one := range bytes.SplitSeq(list, []byte(",")) {
+		if string(bytes.TrimSpace(one)) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // refuse ends a request for which there is no call.
