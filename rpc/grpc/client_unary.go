@@ -91,7 +91,7 @@ func (u *unaryCall) do(ctx context.Context, head *call.Head, data []byte) *call.
 		return status
 	}
 	u.unsent = false
-	sent := u.send(data, small != nil, true, until{ctx.Done(), timeout})
+	sent := u.send(data, small != nil, true, until{done: ctx.Done(), timeout: timeout})
 	h2.Unlock()
 	if !sent { // the call has ended, or must end now
 		if err := ctx.Err(); err != nil {
@@ -140,7 +140,7 @@ func (u *unaryCall) message() ([]byte, *call.Status) {
 	case len(u.taken.B) < size || len(u.taken.B) < prefixSize:
 		return nil, statusf(call.Internal, "grpc: the response ends within its message")
 	}
-	m, err := u.plain(u.taken.B)
+	m, err := u.plain(context.Background(), u.taken.B)
 	if err != nil {
 		return nil, call.StatusOf(err)
 	}

@@ -15,13 +15,22 @@ type Config struct {
 	// ResourceExhausted. Zero means 4 MiB.
 	MaxMessage int `yaml:"max_message,omitempty" schema:"min=0"`
 
-	// MaxHeld bounds the bytes of messages that a connection of a server holds before its handlers take them. A call that exceeds it, and
-	// holds more than 64 KiB itself, ends with ResourceExhausted. Zero means 64 MiB.
+	// MaxHeld bounds the bytes that a connection of a server holds: requests that arrive or that handlers have read, decompressed, and
+	// responses that are written. A call that exceeds it, and holds more than 64 KiB itself, ends with ResourceExhausted. A compressed request
+	// waits until there is room for MaxMessage, up to RequestTimeout. Zero means 64 MiB.
 	MaxHeld int `yaml:"max_held,omitempty" schema:"min=0"`
+
+	// MaxServerHeld bounds the same bytes of all connections of a listener, without the first 64 KiB of each. Zero means 1 GiB.
+	MaxServerHeld int `yaml:"max_server_held,omitempty" schema:"min=0"`
 
 	// RequestTimeout bounds the time from the head of a unary call to the end of its request, on a server. A call that exceeds it ends
 	// with DeadlineExceeded. Zero means 1 min. Negative means no bound.
 	RequestTimeout time.Duration `yaml:"request_timeout,omitempty"`
+
+	// ResponseTimeout bounds the time in which a client takes nothing of the last message of a call, on a server. The call is then reset,
+	// so that its handler does not wait longer. Messages before the last one wait as long as the call lasts: by reading slowly, the
+	// client of a stream controls its rate. Zero means 1 min. Negative means no bound.
+	ResponseTimeout time.Duration `yaml:"response_timeout,omitempty"`
 
 	// MaxConnections bounds the connections of a listener. A further one is closed at once. Zero means 10000.
 	MaxConnections int `yaml:"max_connections,omitempty" schema:"min=0"`
@@ -64,11 +73,14 @@ type Config struct {
 const (
 	DefaultMaxMessage     = 4 << 20
 	DefaultMaxHeld        = 64 << 20
+	DefaultMaxServerHeld  = 1 << 30
 	DefaultMaxConnections = 10000
 	DefaultMaxStreams     = 1000
 	DefaultStreamWindow   = 1 << 20
 	DefaultConnWindow     = 4 << 20
 	DefaultRequestTimeout = time.Minute
+
+	DefaultResponseTimeout = time.Minute
 )
 
 // abusePerStream is the number of events of each kind of abuse for each stream that a client may have open: when all its calls pass
@@ -81,7 +93,7 @@ func (c *Config) Check() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"max_message", c.MaxMessage}, {"max_held", c.MaxHeld}, {"max_connections", c.MaxConnections}} {
+	}{{"max_message", c.MaxMessage}, {"max_held", c.MaxHeld}, {"max_server_held", c.MaxServerHeld}, {"max_connections", c.MaxConnections}} {
 		if f.value < 0 {
 			es.Add("grpc", f.name, "%d is negative: write 0 for the default", f.value)
 		}
@@ -110,6 +122,7 @@ func (c *Config) withDefaults() Config {
 	}{
 		{&out.MaxMessage, DefaultMaxMessage},
 		{&out.MaxHeld, DefaultMaxHeld},
+		{&out.MaxServerHeld, DefaultMaxServerHeld},
 		{&out.MaxConnections, DefaultMaxConnections},
 		{&out.MaxStreams, DefaultMaxStreams},
 		{&out.StreamWindow, DefaultStreamWindow},
@@ -121,6 +134,9 @@ func (c *Config) withDefaults() Config {
 	}
 	if out.RequestTimeout == 0 {
 		out.RequestTimeout = DefaultRequestTimeout
+	}
+	if out.ResponseTimeout == 0 {
+		out.ResponseTimeout = DefaultResponseTimeout
 	}
 	return out
 }

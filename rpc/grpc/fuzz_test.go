@@ -57,9 +57,10 @@ func readAll(data []byte, piece int, encoding string) (messages [][]byte, err er
 	}
 	l.h2.Lock()
 	p.dropArrived()
+	p.stopCounting()
 	l.h2.Unlock()
 	p.dropTaken()
-	if l.held != 0 {
+	if l.account.Held() != 0 {
 		panic("bytes are counted that are not held")
 	}
 	return messages, err

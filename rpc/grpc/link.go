@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"example.com/ferry/internal/h2conn"
+	"example.com/ferry/rpc/internal/held"
 )
 
 // link is what all calls of a connection share. Its fields but the first two are guarded by the lock of h2.
@@ -10,12 +11,5 @@ type link struct {
 	cfg     *Config
 	content contentCache
 	server  bool
-	held    int // bytes in all pipes of a server that Recv has not taken
-}
-
-// hold counts n bytes. A client bounds what it holds by the calls that it makes.
-func (l *link) hold(n int) {
-	if l.server {
-		l.held += n
-	}
+	account held.Account // of a server. A client bounds what it holds by the calls that it makes
 }

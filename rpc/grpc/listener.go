@@ -11,6 +11,7 @@ import (
 
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/internal/held"
 	"example.com/ferry/rpc/internal/workers"
 	"example.com/ferry/transport"
 )
@@ -21,6 +22,7 @@ type listener struct {
 	cfg      *Config
 	services []call.Service
 	workers  workers.Pool
+	held     *held.Server
 	methods  atomic.Pointer[map[string]found] // by path; replaced as a whole
 
 	mu      sync.Mutex
@@ -39,7 +41,7 @@ type found struct {
 }
 
 func newListener(inner transport.Listener, cfg *Config, s call.Service) *listener {
-	l := &listener{inner: inner, cfg: cfg, conns: make(map[*serverConn]struct{})}
+	l := &listener{inner: inner, cfg: cfg, held: held.NewServer(cfg.MaxServerHeld), conns: make(map[*serverConn]struct{})}
 	l.services = append(append(l.services, cfg.Services...), s)
 	l.methods.Store(&map[string]found{})
 	l.running.Go(l.accept)
@@ -69,7 +71,7 @@ func (l *listener) serve(nc net.Conn) {
 		state := s.ConnectionState()
 		c.peer.TLS = &state
 	}
-	c.cfg, c.server = l.cfg, true
+	c.cfg, c.server, c.account = l.cfg, true, held.New(l.held, l.cfg.MaxHeld)
 	c.h2 = h2conn.Server(nc, l.cfg.connection(), c)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,6 +19,7 @@ type pipe struct {
 	stream *http2.Stream // nil before the call's first frame, and after its release
 	in     *bufpool.Buf  // bytes of messages that Recv has not taken; nil if there are none
 	owed   int           // bytes whose credit is not given back
+	counts counts        // on a server
 	want   int           // bytes of in that Recv waits for; 0 if it does not wait
 	inEnd  bool          // nothing more arrives
 	broken *call.Status  // why no message can be sent or received any more
@@ -31,6 +32,43 @@ type pipe struct {
 	off      int          // bytes of taken that are passed on
 	expanded *bufpool.Buf // the last message, if it was compressed
 	encoding string       // of the messages that arrive; set before the first of them
+}
+
+// counts are the bytes of a pipe that its connection's account has.
+type counts struct {
+	all      int  // of in, of taken, and of a response that is written
+	taken    int  // of taken alone
+	expanded int  // of expanded, or reserved for it
+	closed   bool // the call has ended: what is left to its handler is not counted
+}
+
+// hold counts n bytes. It needs the lock.
+func (p *pipe) hold(n int) {
+	if p.link.server && !p.counts.closed {
+		p.counts.all += n
+		p.link.account.Add(n)
+	}
+}
+
+// holdTaken replaces the number of bytes that count as taken. It needs the lock.
+func (p *pipe) holdTaken(n int) {
+	p.hold(n - p.counts.taken)
+	p.counts.taken = n
+}
+
+// returnExpanded gives back all but n of the bytes for an expanded message. It needs the lock.
+func (p *pipe) returnExpanded(n int) {
+	if p.link.server && !p.counts.closed {
+		p.link.account.Return(p.counts.expanded - n)
+		p.counts.expanded = n
+	}
+}
+
+// stopCounting ends the counting. It needs the lock.
+func (p *pipe) stopCounting() {
+	p.hold(-p.counts.all)
+	p.returnExpanded(0)
+	p.counts = counts{closed: true}
 }
 
 func newPipe(l *link) pipe {
@@ -59,7 +97,7 @@ func (p *pipe) arrive(piece []byte) {
 		p.in = grown
 	}
 	p.in.B = append(p.in.B, piece...)
-	p.link.hold(len(piece))
+	p.hold(len(piece))
 	p.owed += len(piece)
 	p.look()
 }
@@ -108,7 +146,7 @@ func (p *pipe) end(broken *call.Status) {
 func (p *pipe) dropArrived() {
 	p.inEnd = true
 	if p.in != nil {
-		p.link.hold(-len(p.in.B))
+		p.hold(-len(p.in.B))
 		p.in.Release()
 		p.in = nil
 	}
@@ -128,10 +166,7 @@ func (p *pipe) dropTaken() {
 
 // recv returns the next message. The error is io.EOF after the last one, and otherwise a *call.Status. The end of ctx ends the wait.
 func (p *pipe) recv(ctx context.Context) ([]byte, error) {
-	if p.expanded != nil {
-		p.expanded.Release()
-		p.expanded = nil
-	}
+	p.dropExpanded()
 	for {
 		size := prefixSize
 		if p.taken != nil {
@@ -142,7 +177,7 @@ func (p *pipe) recv(ctx context.Context) ([]byte, error) {
 			}
 			if len(rest) >= prefixSize && len(rest) >= size {
 				p.off += size
-				return p.plain(rest[:size])
+				return p.plain(ctx, rest[:size])
 			}
 		}
 		if err := p.fill(size); err != nil {
@@ -171,16 +206,78 @@ func (p *pipe) cause(ctx context.Context) *call.Status {
 }
 
 // plain returns the bytes of a whole message, decompressed.
-func (p *pipe) plain(message []byte) ([]byte, error) {
+func (p *pipe) plain(ctx context.Context, message []byte) ([]byte, error) {
 	if message[0] == 0 {
 		return message[prefixSize:], nil
 	}
+	if p.link.server {
+		if status := p.reserve(ctx); status != nil {
+			return nil, status
+		}
+	}
 	b, status := expand(message[prefixSize:], p.encoding, p.link.cfg.MaxMessage)
+	if p.link.server {
+		p.link.h2.Lock()
+		if status != nil {
+			p.returnExpanded(0)
+		} else {
+			p.returnExpanded(len(b.B))
+		}
+		p.link.h2.Unlock()
+	}
 	if status != nil {
 		return nil, status
 	}
 	p.expanded = b
 	return b.B, nil
+}
+
+// reserve waits until the connection has room for the longest message that a compressed one may become. The wait is bounded: what other
+// handlers hold may depend on this one.
+func (p *pipe) reserve(ctx context.Context) *call.Status {
+	cfg, account := p.link.cfg, &p.link.account
+	var late <-chan time.Time
+	p.link.h2.Lock()
+	defer p.link.h2.Unlock()
+	for !p.counts.closed && !account.Reserve(cfg.MaxMessage) {
+		freed := account.Freed()
+		p.link.h2.Unlock()
+		if late == nil && cfg.RequestTimeout > 0 {
+			timer := time.NewTimer(cfg.RequestTimeout)
+			defer timer.Stop()
+			late = timer.C
+		}
+		var status *call.Status
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			status = call.StatusOf(ctx.Err())
+		case <-late:
+			status = statusf(call.ResourceExhausted, "grpc: decompressed requests of this connection have used max_held, %d bytes, for %v: make fewer calls at once", cfg.MaxHeld, cfg.RequestTimeout)
+		}
+		p.link.h2.Lock()
+		if status != nil {
+			return status
+		}
+	}
+	if !p.counts.closed {
+		p.counts.expanded = cfg.MaxMessage
+	}
+	return nil
+}
+
+// dropExpanded discards the last message, if it was compressed.
+func (p *pipe) dropExpanded() {
+	if p.expanded == nil {
+		return
+	}
+	p.expanded.Release()
+	p.expanded = nil
+	if p.link.server {
+		p.link.h2.Lock()
+		p.returnExpanded(0)
+		p.link.h2.Unlock()
+	}
 }
 
 // fill takes what has arrived, if that is at least size bytes together with the rest of what was taken before. Otherwise p.taken is nil
@@ -199,15 +296,17 @@ func (p *pipe) fill(size int) error {
 				p.in.Release()
 			}
 			p.in = joined
-			p.link.hold(rest)
+			p.hold(rest)
 		}
 		p.taken.Release()
 		p.taken, p.off = nil, 0
+		p.holdTaken(0)
 	}
 	switch n := p.arrived(); {
 	case n >= size:
 		p.taken, p.in = p.in, nil
-		p.link.hold(-n)
+		p.hold(-n)
+		p.holdTaken(n)
 		p.giveCredit()
 	case p.inEnd && p.broken != nil:
 		return p.broken
@@ -225,15 +324,17 @@ func (p *pipe) fill(size int) error {
 // canSend reports whether messages can be sent. It needs the lock.
 func (p *pipe) canSend() bool { return p.stream != nil && p.broken == nil && !p.stream.Ended() }
 
-// until ends a wait. Both channels may be nil.
+// until ends a wait. The channels may be nil.
 type until struct {
 	done    <-chan struct{}
 	timeout <-chan time.Time
+	idle    time.Duration // bounds each wait alone; 0 or negative means that it does not
 }
 
 // awaitRoom waits until the stream's queue has room. It needs the lock, and unlocks it while it waits. It returns false if the stream can
 // send nothing more, or at the end of until.
 func (p *pipe) awaitRoom(until until) bool {
+	var idle <-chan time.Time
 	for {
 		switch {
 		case !p.canSend():
@@ -242,12 +343,19 @@ func (p *pipe) awaitRoom(until until) bool {
 			return true
 		}
 		p.link.h2.Unlock()
+		if idle == nil && until.idle > 0 {
+			timer := time.NewTimer(until.idle)
+			defer timer.Stop()
+			idle = timer.C
+		}
 		ended := false
 		select {
 		case <-p.writable:
 		case <-until.done:
 			ended = true
 		case <-until.timeout:
+			ended = true
+		case <-idle:
 			ended = true
 		}
 		p.link.h2.Lock()

@@ -68,6 +68,8 @@ type rawClient struct {
 	conn *h2conn.Conn
 	done chan rawMessage
 	got  rawMessage
+
+	holdWindow bool // it takes what the window allows and gives nothing back
 }
 
 func newRawClient(t *testing.T, nc net.Conn) *rawClient {
@@ -113,7 +115,9 @@ func (c *rawClient) Headers(s *http2.Stream, h *http2.Head, end bool) {
 
 func (c *rawClient) Data(s *http2.Stream, p []byte, end bool) {
 	c.got.body += string(p)
-	s.Consumed(len(p))
+	if !c.holdWindow {
+		s.Consumed(len(p))
+	}
 	c.end(s, end)
 }
 

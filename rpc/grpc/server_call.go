@@ -153,6 +153,7 @@ func (sc *serverCall) reset(why http2.StreamError) {
 func (sc *serverCall) drop() {
 	sc.finished = true
 	sc.dropArrived()
+	sc.stopCounting()
 	sc.stream.Release()
 	sc.stream = nil
 }
@@ -290,7 +291,8 @@ func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, t
 		sc.writeHeader()
 		wait := until{}
 		if len(last) >= sendPiece {
-			wait.done = sc.ctx.Done()
+			wait.done, wait.idle = sc.ctx.Done(), sc.link.cfg.ResponseTimeout
+			sc.hold(len(last))
 		}
 		if !sc.send(last, compressed, false, wait) {
 			return

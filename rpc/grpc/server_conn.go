@@ -8,6 +8,7 @@ import (
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/internal/callctx"
+	"example.com/ferry/rpc/internal/held"
 )
 
 // serverConn is the server's end of a connection.
@@ -156,7 +157,7 @@ func (c *serverConn) Turn() {
 
 // spared is the number of bytes that a call may hold although its connection holds more than MaxHeld. A few large calls must not
 // end all small ones.
-const spared = 64 << 10
+const spared = held.Spared
 
 // Data adds to a request.
 func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
@@ -169,8 +170,9 @@ func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
 	if end {
 		sc.end(nil)
 	}
-	if c.held > c.cfg.MaxHeld && sc.arrived() > spared {
-		sc.fail(statusf(call.ResourceExhausted, "grpc: the messages of this connection that wait for their handlers exceed %d bytes: send less at once", c.cfg.MaxHeld))
+	if c.account.Full() && sc.arrived() > spared {
+		sc.fail(statusf(call.ResourceExhausted, "grpc: the messages that this connection holds exceed max_held, %d bytes, or those of the server max_server_held, %d: send less at once",
+			c.cfg.MaxHeld, c.cfg.MaxServerHeld))
 		return
 	}
 	if !sc.running {

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"example.com/ferry/internal/compress"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
+	"example.com/ferry/rpc/internal/held"
 	"example.com/ferry/transport"
 )
 
@@ -25,6 +28,7 @@ type handler struct {
 	Protocol
 	service  call.Service
 	methods  methods
+	held     *held.Server
 	draining atomic.Bool // responses close their connections
 }
 
@@ -33,7 +37,8 @@ type handler struct {
 func (p Protocol) Handler(s call.Service) http.Handler { return p.newHandler(s) }
 
 func (p Protocol) newHandler(s call.Service) *handler {
-	return &handler{Protocol: p.withDefaults(), service: s, methods: methods{service: s}}
+	p = p.withDefaults()
+	return &handler{Protocol: p, service: s, methods: methods{service: s}, held: held.NewServer(p.MaxServerHeld)}
 }
 
 // exchange is one HTTP request.
@@ -45,6 +50,7 @@ type exchange struct {
 	encoding string // content encoding: "", gzip or zstd
 	head     call.Head
 	peer     call.Peer
+	account  held.Account // of this request alone
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +60,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "JSON-RPC requests are POST, not "+r.Method, http.StatusMethodNotAllowed)
 		return
 	}
-	e := exchange{handler: h, w: w, r: r}
+	e := exchange{handler: h, w: w, r: r, account: held.New(h.held, math.MaxInt)}
+	defer func() { e.account.Add(-e.account.Held()) }()
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the response before; see write
 	body, status, err := e.read()
 	if err != nil {
@@ -116,7 +123,7 @@ func (e *exchange) read() (body []byte, status int, err error) {
 func (e *exchange) readBody() ([]byte, int, error) {
 	control := http.NewResponseController(e.w)
 	_ = control.SetReadDeadline(time.Now().Add(e.BodyTimeout)) // a ResponseWriter without deadlines has its own limits
-	body, err := io.ReadAll(http.MaxBytesReader(e.w, e.r.Body, int64(e.MaxMessage)))
+	body, err := e.readAll(http.MaxBytesReader(e.w, e.r.Body, int64(e.MaxMessage)))
 	if err != nil {
 		e.w.Header().Set("Connection", "close") // the deadline stays: net/http reads what is left of the body before it closes
 	} else {
@@ -126,10 +133,15 @@ func (e *exchange) readBody() ([]byte, int, error) {
 	switch {
 	case errors.As(err, &tooLarge):
 		return nil, http.StatusRequestEntityTooLarge, e.tooLarge()
+	case errors.Is(err, errFull):
+		return nil, http.StatusServiceUnavailable, e.full()
 	case err != nil:
 		return nil, http.StatusBadRequest, call.Errorf(call.InvalidArgument, "the body cannot be read: %v", err)
 	case e.encoding == "":
 		return body, 0, nil
+	}
+	if e.account.ServerFull() { // a short body may become a long one
+		return nil, http.StatusServiceUnavailable, e.full()
 	}
 	if body, err = compress.Expand(nil, body, e.encoding, e.MaxMessage); err != nil {
 		if errors.Is(err, compress.ErrTooLarge) {
@@ -137,7 +149,38 @@ func (e *exchange) readBody() ([]byte, int, error) {
 		}
 		return nil, http.StatusBadRequest, call.Errorf(call.InvalidArgument, "the body cannot be decompressed: %v", err)
 	}
+	e.account.Add(cap(body))
 	return body, 0, nil
+}
+
+// errFull is the error of a body for which there is no memory.
+var errFull = errors.New("jsonrpc: the server holds as much as it may")
+
+func (e *exchange) full() error {
+	return call.Errorf(call.ResourceExhausted, "the server holds more than %d bytes for all requests: send less at once, or try again", e.MaxServerHeld)
+}
+
+// readAll reads the body, whose memory is counted as it grows.
+func (e *exchange) readAll(r io.Reader) ([]byte, error) {
+	body := make([]byte, 0, min(max(e.r.ContentLength, 511)+1, held.Spared))
+	e.account.Add(cap(body))
+	for {
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case errors.Is(err, io.EOF):
+			return body, nil
+		case err != nil:
+			return nil, err
+		case len(body) < cap(body):
+			continue
+		case e.account.ServerFull():
+			return nil, errFull
+		}
+		before := cap(body)
+		body = slices.Grow(body, cap(body))
+		e.account.Add(cap(body) - before)
+	}
 }
 
 func (e *exchange) tooLarge() error {
@@ -238,6 +281,7 @@ func errorResponse(code int, s *call.Status) []byte {
 
 // write ends the request with a response, or with 204 if there is none.
 func (e *exchange) write(data []byte) {
+	e.account.Add(len(data))
 	_ = http.NewResponseController(e.w).SetWriteDeadline(time.Now().Add(e.BodyTimeout)) // a ResponseWriter without deadlines has its own limits
 	e.announceDrain(e.w)
 	if data == nil {

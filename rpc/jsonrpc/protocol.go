@@ -12,6 +12,10 @@ type Protocol struct {
 	// the HTTP status 413, a larger response with ResourceExhausted.
 	MaxMessage int
 
+	// MaxServerHeld bounds the bytes that a listener or Handler holds for all requests together: bodies, also decompressed, and responses. Above
+	// it, a request of more than 64 KiB ends with the HTTP status 503. Zero means 1 GiB.
+	MaxServerHeld int
+
 	// MaxBatch is the largest number of calls in a batch. Zero means 100. At most 8 of them are handled at the same time.
 	MaxBatch int
 
@@ -28,6 +32,7 @@ var _ call.Protocol = Protocol{}
 // Defaults of Protocol.
 const (
 	defaultMaxMessage   = 4 << 20
+	defaultServerHeld   = 1 << 30
 	defaultMaxBatch     = 100
 	defaultListenConns  = 10000
 	defaultClientConns  = 256
@@ -47,6 +52,9 @@ const (
 func (p Protocol) withDefaults() Protocol {
 	if p.MaxMessage == 0 {
 		p.MaxMessage = defaultMaxMessage
+	}
+	if p.MaxServerHeld == 0 {
+		p.MaxServerHeld = defaultServerHeld
 	}
 	if p.MaxBatch == 0 {
 		p.MaxBatch = defaultMaxBatch

@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -181,6 +182,46 @@ func TestExpansion(t *testing.T) {
 	if got := post(t, "http://"+addr+"/", "application/json", string(small), "Content-Encoding", "gzip"); !strings.HasPrefix(got, "413 ") {
 		t.Errorf("got %s, want 413", got)
 	}
+}
+
+// TestServerHolds: bodies of many connections at once are bounded, before a handler begins. Small requests are served meanwhile, and all of them
+// later.
+func TestServerHolds(t *testing.T) {
+	t.Parallel()
+	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{MaxServerHeld: 1 << 20})
+	const size = 1 << 20
+	statuses := make(chan string, 8)
+	var conns []net.Conn
+	for range cap(statuses) {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		conns = append(conns, nc)
+		_ = nc.SetDeadline(time.Now().Add(limit))
+		go func() { // all but the last byte
+			fmt.Fprintf(nc, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat(" ", size-1))
+		}()
+		go func() {
+			line, _ := bufio.NewReader(nc).ReadString('\n')
+			statuses <- strings.TrimSpace(line)
+		}()
+	}
+	for range 5 {
+		if got := <-statuses; got != "HTTP/1.1 503 Service Unavailable" {
+			t.Errorf("got %q, want 503", got)
+		}
+	}
+	if got := post(t, "http://"+addr+"/", "application/json", `{"jsonrpc":"2.0","method":"Greeter.Sum","params":[1,2],"id":1}`); !strings.Contains(got, `"result":3`) {
+		t.Errorf("a small request: got %s", got)
+	}
+	for _, nc := range conns {
+		nc.Close()
+	}
+	await(t, "room for a large request", func() bool {
+		return strings.HasPrefix(post(t, "http://"+addr+"/", "application/json", strings.Repeat(" ", size)), "200 ")
+	})
 }
 
 // TestBatchSize has responses that are too large together.

@@ -10,6 +10,7 @@ import (
 	wire "example.com/ferry/protocol/native"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/internal/callctx"
+	"example.com/ferry/rpc/internal/held"
 )
 
 // incoming is a call that this end serves. The session's lock guards what the receiver changes. Its handler runs on one goroutine;
@@ -26,6 +27,7 @@ type incoming struct {
 
 	single  bool // CALL has the only request, whose bytes are charged to the connection's window
 	charged int
+	counted int // bytes of requests in session.account
 	inbox   inbox
 	failed  *call.Status // what Recv returns once the messages before are read
 	refused *call.Status // set before started if no handler gets the call
@@ -130,6 +132,7 @@ func (s *session) begin(in *incoming, c *wire.CallFrame) error {
 		in.charged = len(c.Extension)
 		s.taken += len(c.Extension)
 	}
+	s.count(in, len(c.Extension))
 	return s.receive(in, c.Flags, c.Message)
 }
 
@@ -169,9 +172,12 @@ func (s *session) receive(in *incoming, flags byte, piece []byte) error {
 		s.mu.Unlock()
 		return err
 	}
+	if s.count(in, len(piece)); err == nil && in.counted > held.Spared && s.account.ServerFull() {
+		err = call.Errorf(call.ResourceExhausted, "the server holds more than %d bytes for all its callers: send less at once", s.cfg.MaxServerHeld)
+	}
 	if err != nil {
 		in.failed = call.StatusOf(err)
-		in.inbox.discard()
+		in.discard()
 	}
 	start := !in.started && (complete || !in.single || err != nil || in.inbox.ended && in.inbox.partial == nil)
 	if start {
@@ -183,6 +189,18 @@ func (s *session) receive(in *incoming, flags byte, piece []byte) error {
 		s.workers.Go(in)
 	}
 	return nil
+}
+
+// count counts n bytes of requests. It is called under the lock.
+func (s *session) count(in *incoming, n int) {
+	in.counted += n
+	s.account.Add(n)
+}
+
+// discard discards the requests that were not read. It is called under the lock.
+func (in *incoming) discard() {
+	in.inbox.discard()
+	in.s.count(in, -in.counted)
 }
 
 // start notes that the handler begins. It is called under the lock.
@@ -243,7 +261,7 @@ func (r *receiver) cancel(f wire.Frame) error {
 	if call.Code(c.Code) == call.DeadlineExceeded {
 		reason = context.DeadlineExceeded
 	}
-	in.inbox.discard()
+	in.discard()
 	in.failed = call.StatusOf(reason)
 	in.news.fire()
 	start := !in.started // its request will not be complete

@@ -41,6 +41,11 @@ type Protocol struct {
 	// requests wait. Zero means 16 MiB.
 	Window int
 
+	// MaxServerHeld bounds the bytes that a listener holds for all of its connections: requests that were not read, those of calls in
+	// progress, and decompressed ones, without the first 64 KiB of each connection. Above it, a call that holds more than 64 KiB ends with
+	// ResourceExhausted. Zero means 1 GiB.
+	MaxServerHeld int
+
 	// StreamWindow bounds the bytes of a stream of messages that were not read. The last message may exceed it. Zero means 256 KiB.
 	StreamWindow int
 
@@ -51,7 +56,8 @@ type Protocol struct {
 	// HandshakeTimeout bounds the time from the connection to HELLO and WELCOME. Zero means 10 s.
 	HandshakeTimeout time.Duration
 
-	// WriteTimeout bounds how long a peer may read nothing while bytes wait for it. Zero means 30 s.
+	// WriteTimeout bounds how long a peer may read nothing while bytes wait for it, how long a caller may give no credit for the last message
+	// of a call, and how long a compressed request waits for room. Zero means 30 s.
 	WriteTimeout time.Duration
 
 	// Log gets refused clients and broken connections. Nil means slog.Default().
@@ -86,6 +92,7 @@ func (p Protocol) resolved() *Protocol {
 		{&p.MaxMessage, 4 << 20},
 		{&p.MaxCalls, 4096},
 		{&p.Window, 16 << 20},
+		{&p.MaxServerHeld, 1 << 30},
 		{&p.StreamWindow, 256 << 10},
 	} {
 		if *each.value <= 0 {

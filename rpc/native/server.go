@@ -8,6 +8,7 @@ import (
 	"example.com/ferry/internal/peer"
 	wire "example.com/ferry/protocol/native"
 	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/internal/held"
 	"example.com/ferry/rpc/internal/workers"
 )
 
@@ -16,6 +17,7 @@ type server struct {
 	cfg     *Protocol
 	service call.Service
 	workers workers.Pool
+	held    *held.Server
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -25,7 +27,7 @@ type server struct {
 }
 
 func newServer(cfg *Protocol, service call.Service) *server {
-	return &server{cfg: cfg, service: service, sessions: map[*session]struct{}{}, empty: make(chan struct{})}
+	return &server{cfg: cfg, service: service, held: held.NewServer(cfg.MaxServerHeld), sessions: map[*session]struct{}{}, empty: make(chan struct{})}
 }
 
 // identify returns the identity of a client that has said HELLO, or an error that refuses it.
@@ -46,6 +48,7 @@ func (v *server) admit(s *session, c *peer.Conn, limits wire.CallLimits, remote 
 	s.init(v.cfg, limits, 0)
 	s.peer, s.remote, s.service, s.workers = c, remote, v.service, &v.workers
 	s.ended = v.remove
+	s.account = held.New(v.held, maxLimit) // Window is the connection's limit
 	v.mu.Lock()
 	if v.draining {
 		v.mu.Unlock()

@@ -3,6 +3,7 @@ package native
 import (
 	"errors"
 	"io"
+	"time"
 
 	"example.com/ferry/internal/peer"
 	wire "example.com/ferry/protocol/native"
@@ -19,6 +20,7 @@ func (in *incoming) Recv() ([]byte, error) {
 	s := in.s
 	in.current.free()
 	in.current = nil
+	var late <-chan time.Time // of a wait for room
 	for {
 		s.mu.Lock()
 		in.hold(0)
@@ -34,6 +36,11 @@ func (in *incoming) Recv() ([]byte, error) {
 			return in.open(m)
 		case m != nil:
 			news = s.shrunk.wait()
+			if late == nil {
+				timer := time.NewTimer(s.cfg.WriteTimeout)
+				defer timer.Stop()
+				late = timer.C
+			}
 		case in.failed != nil:
 			defer s.mu.Unlock()
 			return nil, in.failed
@@ -48,6 +55,8 @@ func (in *incoming) Recv() ([]byte, error) {
 		case <-news:
 		case <-in.ctx.Done():
 			return nil, call.StatusOf(in.ctx.Err())
+		case <-late:
+			return nil, call.Errorf(call.ResourceExhausted, "decompressed requests of this connection have used its window of %d bytes for %v", s.cfg.Window, s.cfg.WriteTimeout)
 		}
 	}
 }
@@ -87,6 +96,7 @@ func (in *incoming) reserve() bool {
 func (in *incoming) hold(bytes int) {
 	s, less := in.s, bytes < in.expanded
 	s.expanded += bytes - in.expanded
+	s.account.Add(bytes - in.expanded)
 	in.expanded = bytes
 	if less {
 		s.shrunk.fire()
@@ -99,11 +109,14 @@ func (s *session) read(in *incoming, n int) (credit int) {
 	case in.unary: // REPLY returns the credit
 		return 0
 	case in.single:
+		s.count(in, -in.counted)
 		n = in.charged
 		in.charged = 0
 		s.taken -= n
 		return n
-	case in.inbox.ended:
+	}
+	s.count(in, -min(n, in.counted)) // none is left of a call that was discarded
+	if in.inbox.ended {
 		return 0
 	}
 	return in.inbox.returned(n+wire.MessageOverhead, s.cfg.StreamWindow)
@@ -217,7 +230,7 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 	delete(s.incoming, in.id)
 	s.taken -= in.charged
 	in.hold(0)
-	in.inbox.discard()
+	in.discard()
 	in.sending.close()
 	lost := s.lost != nil // onClosing has ended the context, which is no cause of the caller's
 	s.mu.Unlock()
@@ -273,7 +286,11 @@ func (in *incoming) sendFirstPieces(r *wire.ReplyFrame) error {
 	n := (len(r.Message) - 1) / s.piece * s.piece
 	if n > 0 {
 		d := wire.DataFrame{Flags: r.Flags, Call: in.id, Message: r.Message[:n]}
-		if _, err := s.take(wait{ctx: in.ctx}, &in.sending, len(r.Message)+wire.MessageOverhead); err != nil {
+		idle := wait{ctx: in.ctx, at: time.Now().Add(s.cfg.WriteTimeout)}
+		if _, err := s.take(idle, &in.sending, len(r.Message)+wire.MessageOverhead); err != nil {
+			if in.ctx.Err() == nil {
+				err = call.Errorf(call.ResourceExhausted, "the caller has given no credit for the last message within %v", s.cfg.WriteTimeout)
+			}
 			return err
 		}
 		if err := in.addHeader(&d); err != nil {

@@ -13,6 +13,7 @@ import (
 	wire "example.com/ferry/protocol/native"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/internal/callctx"
+	"example.com/ferry/rpc/internal/held"
 	"example.com/ferry/rpc/internal/workers"
 )
 
@@ -55,10 +56,11 @@ type session struct {
 	closing  chan struct{} // closed when leaving is set or the connection is lost
 	lost     error         // why the connection ended
 	incoming map[uint32]*incoming
-	taken    int    // bytes of this end's window that callers use
-	expanded int    // bytes of decompressed requests that handlers hold
-	shrunk   signal // fires when expanded becomes less
-	draining bool   // this end serves no further call
+	taken    int          // bytes of this end's window that callers use
+	expanded int          // bytes of decompressed requests that handlers hold
+	shrunk   signal       // fires when expanded becomes less
+	draining bool         // this end serves no further call
+	account  held.Account // of what this end holds for callers
 }
 
 // init is called in the handshake. theirs bounds the calls that this end makes.
@@ -260,6 +262,9 @@ func (s *session) onClosing(why error) {
 	var lost []*callctx.Context
 	for _, in := range s.incoming {
 		lost = append(lost, in.ctx)
+		if !in.started {
+			in.discard() // no handler finishes the call
+		}
 		if s.handlers != nil && !in.started { // its request will not be complete
 			in.started = true
 			s.handlers.Done()
