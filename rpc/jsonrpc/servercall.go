@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"io"
+	"slices"
 	"sync"
 
 	"example.com/ferry/rpc/call"
@@ -44,7 +45,7 @@ func (c *serverCall) SetHeader(m call.Metadata) error {
 	if c.finished {
 		return call.Errorf(call.FailedPrecondition, "jsonrpc: the header was sent")
 	}
-	all := append(c.header[:len(c.header):len(c.header)], m...)
+	all := slices.Concat(c.header, m)
 	if err := checkResponseMetadata(all); err != nil {
 		return err
 	}
