@@ -77,7 +77,7 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	n.actionToken(cfg, &c)
 	if n.id != nil {
 		if n.broker != nil || len(cfg.Listeners) == 0 { // an archive lacks no stream that is not opened yet
-			c.Archiver = archiver{n.streams}
+			c.Archiver = archiver{n.streams, n.mqttServer}
 		}
 	}
 	if n.streams != nil {

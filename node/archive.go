@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/engine"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/backup"
@@ -14,7 +15,10 @@ import (
 )
 
 // archiver saves the streams of a node. It implements admin.Archiver.
-type archiver struct{ streams *storedStreams } // nil if the node stores none
+type archiver struct {
+	streams *storedStreams      // nil if the node stores none
+	mqtt    func() *mqtt.Server // nil before there is an mqtt listener
+}
 
 var _ admin.Archiver = archiver{}
 
@@ -22,6 +26,11 @@ var _ admin.Archiver = archiver{}
 // to several nodes, and are saved there.
 func (a archiver) Manifest(ctx context.Context) (backup.Manifest, error) {
 	m := backup.Manifest{Made: time.Now().UTC().Truncate(time.Second)}
+	if server := a.mqtt(); server != nil { // the files come behind the manifest
+		if err := server.Save(); err != nil {
+			return m, err
+		}
+	}
 	if a.streams == nil {
 		return m, nil
 	}

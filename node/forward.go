@@ -19,18 +19,16 @@ import (
 	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/link/forward"
 	"example.com/ferry/link/spool"
+	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
 )
 
-// nodeIDFile has the id of the node in the paths of forwarded messages.
-const nodeIDFile = "node-id"
-
 // nodeID returns the id of the node with a data directory. It is made when it is first needed: the host's name, and a random part,
 // because two nodes with one id would drop each other's messages.
 func nodeID(dir string) (string, error) {
-	path := filepath.Join(dir, nodeIDFile)
+	path := filepath.Join(dir, backup.NodeIDFile)
 	data, err := os.ReadFile(path)
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
 		if err := native.CheckNodeID(id); err != nil {

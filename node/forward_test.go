@@ -13,6 +13,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/link/forward"
+	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
 )
 
@@ -212,10 +213,10 @@ func TestNodeID(t *testing.T) {
 	if other, err := nodeID(t.TempDir()); err != nil || other == first {
 		t.Errorf("two nodes have id %q, %v", other, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, nodeIDFile), []byte("a b\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, backup.NodeIDFile), []byte("a b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nodeID(dir); err == nil || !strings.Contains(err.Error(), nodeIDFile) {
+	if _, err := nodeID(dir); err == nil || !strings.Contains(err.Error(), backup.NodeIDFile) {
 		t.Errorf("got %v", err)
 	}
 }

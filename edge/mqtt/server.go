@@ -33,6 +33,8 @@ type Server struct {
 	remove   chan struct{} // has one place: there are removals
 	connects atomic.Uint64 // connections whose client was accepted
 
+	saving sync.Mutex // held by Save. The other locks are taken with it held
+
 	stop  chan struct{}
 	once  sync.Once
 	ended chan struct{}
@@ -72,7 +74,7 @@ func New(cfg Config) (*Server, error) {
 func (v *Server) Close() error {
 	v.once.Do(func() { close(v.stop) })
 	<-v.ended
-	return v.save()
+	return v.Save()
 }
 
 // sessionKey is the identity and the client identifier: clients of two identities are different ones, whatever they call themselves.

@@ -227,17 +227,20 @@ func (w *saver) saveIfDue(now time.Time) {
 		return
 	}
 	begun := time.Now()
-	if err := w.server.save(); err != nil {
+	if err := w.server.Save(); err != nil {
 		w.server.cfg.Log.Warn("mqtt: sessions and retained messages are not saved", "err", err)
 	}
 	w.next = now.Add(saveShare * time.Since(begun))
 }
 
-// save writes the files that have changed.
-func (v *Server) save() error {
+// Save writes what has changed of sessions and retained messages to Config.Dir. The server does so by itself within about a second; Save is for a
+// backup of the directory. It may overlap with all other methods.
+func (v *Server) Save() error {
 	if v.cfg.Dir == "" {
 		return nil
 	}
+	v.saving.Lock()
+	defer v.saving.Unlock()
 	var errs []error
 	if v.dirty.Swap(false) {
 		list := []storedSession{}

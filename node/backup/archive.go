@@ -6,6 +6,7 @@ import (
 	"hash"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,8 +17,9 @@ import (
 // Version is the version of the archives that this package writes. It reads no other.
 const Version = 1
 
-// maxPart bounds an entry of an archive, in bytes. Engines make parts of less than 1 MiB, and one with a record for a record.
-const maxPart = 64 << 20
+// maxPart bounds an entry of an archive, in bytes. Engines make parts of less than 1 MiB, and one with a record for a record. The retained messages are one
+// entry, of 4/3 of mqtt.retained_size.
+const maxPart = 1 << 30
 
 // Manifest is the first entry.
 type Manifest struct {
@@ -43,6 +45,16 @@ var Files = []File{
 	{pki.TokenFile, 0o600},
 }
 
+// NodeIDFile has the id of the node in the paths of forwarded messages.
+const NodeIDFile = "node-id"
+
+// StateFiles are the files that some data directories have beside Files: the id of the node, and the sessions and retained messages of MQTT.
+var StateFiles = []File{
+	{NodeIDFile, 0o644},
+	{"mqtt/sessions.json", 0o600},
+	{"mqtt/retained.json", 0o600},
+}
+
 // Functions is the directory, in a data directory, of the functions that were deployed. Each has a directory in it, with the list of its
 // versions and their modules.
 const (
@@ -55,7 +67,7 @@ var functionFile = regexp.MustCompile(`^` + Functions + `/[A-Za-z0-9_-][A-Za-z0-
 
 // FileOf returns the file with this name; slashes separate directories. ok is false if an archive has no file of this name.
 func FileOf(name string) (f File, ok bool) {
-	for _, f := range Files {
+	for _, f := range slices.Concat(Files, StateFiles) {
 		if f.Name == name {
 			return f, true
 		}

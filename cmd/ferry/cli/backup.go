@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -22,7 +23,7 @@ type backupCmd struct {
 
 // Help returns the part of ferry backup --help that is not in the grammar.
 func (*backupCmd) Help() string {
-	return `The archive has the streams of the embedded engine with their durables, the deployed functions, and the files of the data directory: the CA with its key, the node's certificate with its key, and the token. Its mode is 0600. Keep it as secret as the data directory.
+	return `The archive has the streams of the embedded engine with their durables, the deployed functions, the sessions and retained messages of MQTT, and the files of the data directory: the CA with its key, the node's certificate with its key, the token, and the node's id. Messages that wait in the spools of links and bridges are not in it. Its mode is 0600. Keep it as secret as the data directory.
 
 The node goes on working. Each stream is saved as it is at one moment. ferry backup runs where the node runs, as the node's user: the streams come from the admin server, the files from the data directory.
 
@@ -72,6 +73,11 @@ func (c *backupCmd) write(to io.Writer, from *backup.Reader) error {
 			return fmt.Errorf("%w\nname the node's data directory with --data-dir, and run ferry backup as the node's user", err)
 		}
 		if err := w.File(f, content); err != nil {
+			return err
+		}
+	}
+	for _, f := range backup.StateFiles {
+		if err := c.writeIfThere(w, f); err != nil {
 			return err
 		}
 	}
@@ -133,7 +139,12 @@ func (c *backupCmd) writeFunctionFile(w *backup.Writer, path string) error {
 	if !ok {
 		return nil
 	}
-	content, err := os.ReadFile(path)
+	return c.writeIfThere(w, f)
+}
+
+// writeIfThere adds a file of the data directory, unless it is missing.
+func (c *backupCmd) writeIfThere(w *backup.Writer, f backup.File) error {
+	content, err := os.ReadFile(filepath.Join(c.DataDir, filepath.FromSlash(f.Name)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -175,13 +186,16 @@ func writeNewFile(path string, write func(io.Writer) error) (size int64, err err
 }
 
 type restoreCmd struct {
-	DataDir string `default:"./ferry-data" placeholder:"DIR" help:"The data directory to make. It must not exist, or be empty. The default is ./ferry-data."`
-	File    string `arg:"" help:"The archive that ferry backup wrote."`
+	DataDir   string `default:"./ferry-data" placeholder:"DIR" help:"The data directory to make. It must not exist, or be empty. The default is ./ferry-data."`
+	AsNewNode bool   `help:"Make another node of it: the data directory gets an id of its own. Links between nodes drop the messages of two nodes with one id."`
+	File      string `arg:"" help:"The archive that ferry backup wrote."`
 }
 
 // Help returns the part of ferry restore --help that is not in the grammar.
 func (*restoreCmd) Help() string {
 	return `ferry restore makes a data directory, for a node that does not run. It refuses one that has a store already. The archive is checked as a whole before anything is written.
+
+The node has the id of the one that was saved, and takes its place. To run it beside that one, say --as-new-node.
 
 Example:
 
@@ -246,6 +260,9 @@ func (c *restoreCmd) restore(ctx context.Context, e *env, from io.Reader, dir st
 	files, err := r.Files()
 	if err != nil {
 		return err
+	}
+	if c.AsNewNode {
+		maps.DeleteFunc(files, func(f backup.File, _ []byte) bool { return f.Name == backup.NodeIDFile })
 	}
 	for f, content := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Name))

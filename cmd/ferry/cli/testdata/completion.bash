@@ -155,7 +155,7 @@ _ferry() {
 		--data-dir) flags= words='' ;;
 		esac ;;
 	restore)
-		flags='--help --quiet --data-dir'
+		flags='--help --quiet --data-dir --as-new-node'
 		case $prev in
 		--data-dir) flags= words='' ;;
 		esac ;;

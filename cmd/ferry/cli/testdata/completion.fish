@@ -124,6 +124,7 @@ complete -c ferry -f -n __fish_use_subcommand -a restore -d 'Make a data directo
 complete -c ferry -n '__fish_seen_subcommand_from restore' -s h -l help -d 'Show this help.'
 complete -c ferry -n '__fish_seen_subcommand_from restore' -s q -l quiet -d 'Print only errors on standard error, no notes.'
 complete -c ferry -n '__fish_seen_subcommand_from restore' -l data-dir -r -d 'The data directory to make. It must not exist, or be empty. The default is ./ferry-data.'
+complete -c ferry -n '__fish_seen_subcommand_from restore' -l as-new-node -d 'Make another node of it: the data directory gets an id of its own. Links between nodes drop the messages of two nodes with one id.'
 complete -c ferry -f -n __fish_use_subcommand -a pub -d 'Publish the messages on standard input.'
 complete -c ferry -n '__fish_seen_subcommand_from pub' -s h -l help -d 'Show this help.'
 complete -c ferry -n '__fish_seen_subcommand_from pub' -s q -l quiet -d 'Print only errors on standard error, no notes.'

@@ -221,6 +221,7 @@ _ferry() {
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
 			'--data-dir=''[The data directory to make. It must not exist, or be empty. The default is ./ferry-data.]:DIR:_files' \
+			'--as-new-node''[Make another node of it, the data directory gets an id of its own. Links between nodes drop the messages of two nodes with one id.]' \
 			':file:_files'
 		;;
 	pub)
