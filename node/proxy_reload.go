@@ -6,11 +6,21 @@ import (
 	"example.com/ferry/proxy"
 )
 
+// proxyState is the name under which a process hands over the state of its proxy.
+const proxyState = "proxy"
+
 // newProxy starts a proxy, which shares the node's certificate files.
 func (n *Node) newProxy(c *proxy.Config) (*proxy.Proxy, error) {
 	cfg := *c
 	cfg.Certificates, cfg.NodeCertificate, cfg.Sockets = n.certs, n.nodeCertificate, n.loopSockets()
-	return proxy.New(&cfg, n.extensions.Formats, n.log)
+	if err := n.extensions.Sockets.State(proxyState, &cfg.State); err != nil {
+		n.log.Warn("what the process before knew of the proxy's endpoints is lost: health checks and ejections begin anew, drained endpoints get requests", "err", err)
+	}
+	made, err := proxy.New(&cfg, n.extensions.Formats, n.log)
+	if err == nil {
+		n.extensions.Sockets.HandOver(proxyState, func() any { return made.State() })
+	}
+	return made, err
 }
 
 // compiled returns what the proxy runs with; nil if there is no proxy.

@@ -53,6 +53,9 @@ type Config struct {
 	// Sockets has sockets that listen already: see loop.Sockets. Nil means none. It is not a part of the file, and Reload ignores it.
 	Sockets loop.Sockets `yaml:"-"`
 
+	// State is that of the process before, for endpoints that stay. It is not a part of the file, and Reload ignores it.
+	State State `yaml:"-"`
+
 	// NodeCertificate returns tls.Config.GetCertificate for listeners whose TLS names no certificates. Nil means that each
 	// has to name one. It is not a part of the file, and Reload ignores it.
 	NodeCertificate func() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error) `yaml:"-"`

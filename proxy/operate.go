@@ -10,7 +10,8 @@ import (
 // ErrUnknownCluster means that the configuration has no cluster of this name.
 var ErrUnknownCluster = errors.New("proxy: no cluster has this name")
 
-// DrainEndpoint decides whether an endpoint of a cluster gets requests. Requests in flight go on. A reload that changes the cluster undoes it.
+// DrainEndpoint decides whether an endpoint of a cluster gets requests. Requests in flight go on. It holds until
+// the address is gone, over reloads and upgrades.
 // The errors are ErrUnknownCluster and upstream.ErrUnknownEndpoint.
 func (p *Proxy) DrainEndpoint(cluster, address string, drained bool) (upstream.Change, error) {
 	c, err := p.cluster(cluster)
@@ -24,8 +25,8 @@ func (p *Proxy) DrainEndpoint(cluster, address string, drained bool) (upstream.C
 	return done, err
 }
 
-// WeighEndpoint gives an endpoint of a cluster a weight of 1 to 1000; 0 means that of the configuration again. A reload that changes the
-// cluster undoes it. The errors are ErrUnknownCluster, upstream.ErrUnknownEndpoint and upstream.ErrWeight.
+// WeighEndpoint gives an endpoint of a cluster a weight of 1 to 1000; 0 means that of the configuration again. It holds
+// until the address is gone, over reloads and upgrades. The errors are ErrUnknownCluster, upstream.ErrUnknownEndpoint and upstream.ErrWeight.
 func (p *Proxy) WeighEndpoint(cluster, address string, weight int) (upstream.Change, error) {
 	c, err := p.cluster(cluster)
 	if err != nil {

@@ -35,6 +35,8 @@ type Proxy struct {
 
 	nodeCertificate func() (func(*tls.ClientHelloInfo) (*tls.Certificate, error), error)
 
+	inherited State // of the process before, until the first configuration is in place
+
 	reloading sync.Mutex // held from Prepare to Commit or Abort, and by Shutdown while it sets closed
 
 	mu     sync.Mutex // guards the fields below, which change only with reloading held, too
@@ -71,7 +73,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	log.Info("connections that are accepted", "max_connections", maxConns, "memory", bytesize.Size(budget), "from", source)
 	p := &Proxy{
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
-		parts: parts{cfg: &Config{}}, nodeCertificate: cfg.NodeCertificate,
+		parts: parts{cfg: &Config{}}, nodeCertificate: cfg.NodeCertificate, inherited: cfg.State,
 	}
 	p.conns.SetMax(maxConns)
 	p.newManager(&cfg.Overload, allowed)
@@ -85,6 +87,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 		return nil, err
 	}
 	first.Commit()
+	p.inherited = State{}
 	return p, nil
 }
 

@@ -328,7 +328,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		c := &cfg.Clusters[i]
 		made := old.clusters[c.Name]
 		if made == nil || !reflect.DeepEqual(made.cfg, c) {
-			if made, err = p.newCluster(c, made); err != nil {
+			if made, err = p.newCluster(c, made, p.inherited.Clusters[c.Name]); err != nil {
 				return nil, err
 			}
 		}
@@ -359,7 +359,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 			}
 			plans[i].Terms = terminated.demands()
 			plans[i].Rate = bound.rate
-			if bound.cfg.Limits != l.Limits { // otherwise clients keep their tokens
+			if !limit.SameRate(&bound.cfg.Limits, &l.Limits) { // otherwise clients keep their tokens
 				plans[i].Rate = limit.NewRate(&l.Limits)
 			}
 			next.listeners[l.name()] = &listener{l, bound.service, bound.socket, plans[i].Listener, bound.limits, plans[i].Rate, terminated}
@@ -396,9 +396,9 @@ func (p *Proxy) keep(plans []*exchange.Plan) {
 }
 
 // newCluster creates a cluster and starts its name lookups and health checks. before is the cluster of the same name, or
-// nil.
-func (p *Proxy) newCluster(c *upstream.Config, before *cluster) (*cluster, error) {
-	shared := upstream.Shared{Layers: p.layers, Certificates: p.certs}
+// nil. states are those of its endpoints in the process before.
+func (p *Proxy) newCluster(c *upstream.Config, before *cluster, states map[string]upstream.EndpointState) (*cluster, error) {
+	shared := upstream.Shared{Layers: p.layers, Certificates: p.certs, States: states}
 	if before != nil {
 		shared.Before = before.Cluster
 	}

@@ -76,21 +76,25 @@ func (e *Endpoint) setShare(weight, priority int) {
 	e.priority.Store(int64(priority))
 }
 
-// SetWeight gives e another weight than that of SetShare, until SetWeight is called with 0. The endpoint that replaces e does not have it.
+// SetWeight gives e another weight than that of SetShare, until SetWeight is called with 0.
 func (e *Endpoint) SetWeight(weight int) {
 	e.set.mu.Lock()
 	defer e.set.mu.Unlock()
+	e.setGivenWeight(weight)
+	e.set.rebuild(e.set.members.Load().all)
+}
+
+func (e *Endpoint) setGivenWeight(weight int) {
 	e.given = weight > 0
 	if e.given {
 		e.weight.Store(uint64(min(weight, maxWeight)))
 	} else {
 		e.weight.Store(e.configured.Load())
 	}
-	e.set.rebuild(e.set.members.Load().all)
 }
 
 // SetDrained decides whether e gets requests. Requests that have begun go on. Pick does not return a drained endpoint, even if there is no
-// other. The endpoint that replaces e is not drained.
+// other.
 func (e *Endpoint) SetDrained(drained bool) {
 	e.set.mu.Lock()
 	defer e.set.mu.Unlock()

@@ -234,25 +234,44 @@ func TestSetShare(t *testing.T) {
 	}
 }
 
-func TestInherit(t *testing.T) {
+// TestRestore: what is known of endpoints passes to those that replace them.
+func TestRestore(t *testing.T) {
 	t.Parallel()
-	config := balance.Config{Outlier: &balance.Outlier{Failures: 1, EjectionTime: time.Minute}}
-	before := several(3, config)
+	config := balance.Config{Outlier: &balance.Outlier{Failures: 1, EjectionTime: time.Hour, MaxEjectionTime: time.Hour}}
+	before := several(5, config)
 	only(t, before, before.All()[0], 1, balance.Unavailable, 0)
 	before.SetDown(before.All()[1], true)
+	before.All()[2].SetDrained(true)
+	before.All()[3].SetWeight(7)
+	states := func(e *balance.Endpoint) (balance.State, bool) {
+		if i := e.Value.(int); i < 5 {
+			return before.All()[i].State(), true
+		}
+		return balance.State{}, false
+	}
+	shorter := config
+	shorter.Outlier = &balance.Outlier{EjectionTime: time.Minute, MaxEjectionTime: time.Minute}
 	for _, row := range []struct {
-		health, ejections bool
-		want              int
-	}{{true, true, 1}, {true, false, 2}, {false, true, 2}, {false, false, 3}} {
-		after := several(4, config)
-		after.Inherit(func(e *balance.Endpoint) *balance.Endpoint {
-			if i := e.Value.(int); i < 3 {
-				return before.All()[i]
-			}
-			return nil
-		}, row.health, row.ejections)
-		if got := len(asked(t, after, 0)); got != row.want+1 {
-			t.Errorf("health %v, ejections %v: %d endpoints get requests, want %d", row.health, row.ejections, got, row.want+1)
+		name    string
+		config  balance.Config
+		ejected time.Duration
+		asked   int // of 6
+	}{
+		{"the same", config, time.Hour, 3},
+		{"shorter ejections", shorter, time.Minute, 3},
+		{"no ejection", balance.Config{}, 0, 4},
+	} {
+		after := several(6, row.config)
+		after.Restore(states, 0)
+		all := after.All()
+		if got := len(asked(t, after, 0)); got != row.asked {
+			t.Errorf("%s: %d endpoints get requests, want %d", row.name, got, row.asked)
+		}
+		if got := all[0].Stats(0).Ejected; got != row.ejected {
+			t.Errorf("%s: ejected until %v, want %v", row.name, got, row.ejected)
+		}
+		if !all[1].Down() || !all[2].Stats(0).Drained || all[3].Weight() != 7 || all[4].Weight() != 1 {
+			t.Errorf("%s: a state is lost: %+v", row.name, all)
 		}
 	}
 }

@@ -13,7 +13,7 @@ var (
 )
 
 // Set is a set of equivalent endpoints. All methods may
-// be called at the same time. Only Replace, Close, Inherit and the methods whose names begin with Set may wait, for each other.
+// be called at the same time. Only Replace, Close, Restore and the methods whose names begin with Set may wait, for each other.
 type Set struct {
 	cfg     Config // configuration with defaults filled in
 	choose  chooser
@@ -97,27 +97,6 @@ func (s *Set) SetDown(e *Endpoint, down bool) {
 	}
 	e.down.Store(down)
 	s.rebuild(s.members.Load().all)
-}
-
-// Inherit gives the endpoints of s the state of those that they replace: with health whether they are down, with ejections
-// until when they are ejected. before returns the endpoint that e replaces, or nil.
-func (s *Set) Inherit(before func(e *Endpoint) *Endpoint, health, ejections bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.members.Load().all
-	for _, e := range all {
-		old := before(e)
-		if old == nil {
-			continue
-		}
-		if health {
-			e.down.Store(old.down.Load())
-		}
-		if ejections {
-			e.ejectedUntil.Store(old.ejectedUntil.Load())
-		}
-	}
-	s.rebuild(all)
 }
 
 // rebuild publishes new members made from all and the current state of its endpoints. Callers hold mu, except New.

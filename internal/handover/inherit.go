@@ -42,6 +42,7 @@ func (s *Set) inherit(first int) (*Predecessor, error) {
 		_ = conn.Close()
 		return nil, fmt.Errorf("handover: what the process that is replaced says: %w", err)
 	}
+	s.inherited = hello.States
 	at := first + 1
 	for _, each := range hello.Sockets {
 		g := &group{name: each.name, foreign: each.Foreign}

@@ -2,6 +2,7 @@ package handover
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -39,6 +40,9 @@ type Set struct {
 	foreign []name // addresses of sockets that systemd has made
 	keeps   bool   // what is released becomes free
 	last    int    // the highest number
+
+	inherited map[string]json.RawMessage // what the process before has handed over beside its sockets
+	states    map[string]func() any      // what the next process gets
 }
 
 // NewSet returns an empty Set.
@@ -149,6 +153,37 @@ func (s *Set) release(g *group) (listens bool) {
 	}
 	g.close()
 	return false
+}
+
+// State decodes what the process before has handed over under a name into v, once. v stays as it is if there is nothing.
+func (s *Set) State(name string, v any) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	state := s.inherited[name]
+	delete(s.inherited, name)
+	s.mu.Unlock()
+	if state == nil {
+		return nil
+	}
+	if err := json.Unmarshal(state, v); err != nil {
+		return fmt.Errorf("handover: the state of %s: %w", name, err)
+	}
+	return nil
+}
+
+// HandOver has state called when the next process starts, which gets the result, as JSON, under a name.
+func (s *Set) HandOver(name string, state func() any) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.states == nil {
+		s.states = map[string]func() any{}
+	}
+	s.states[name] = state
 }
 
 // Keep makes the sockets that are released from now on go on listening, until the next Take or Drop.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -22,7 +23,8 @@ const firstFile = 3
 
 // greeting is what a process tells its successor first.
 type greeting struct {
-	Sockets []passed // in the order of the descriptors
+	Sockets []passed                   // in the order of the descriptors
+	States  map[string]json.RawMessage `json:",omitempty"` // Set.HandOver
 }
 
 // passed is a group of sockets.
@@ -64,6 +66,9 @@ func (s *Set) Start(c Command) (*Successor, error) {
 	defer func() { _ = far.Close() }()
 	hello, files, err := s.passed()
 	if err == nil {
+		hello.States, err = s.handedOver()
+	}
+	if err == nil {
 		defer closeFiles(files)
 		cmd := &exec.Cmd{
 			Path: c.Path, Args: c.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -94,8 +99,26 @@ func begin(cmd *exec.Cmd, conn *os.File, hello greeting) *Successor {
 			next.reports <- r
 		}
 	}()
-	_ = json.NewEncoder(conn).Encode(hello) // a process that has died does not report
+	go func() {
+		_ = json.NewEncoder(conn).Encode(hello) // a process that has died does not report
+	}()
 	return next
+}
+
+// handedOver returns what HandOver has announced.
+func (s *Set) handedOver() (map[string]json.RawMessage, error) {
+	s.mu.Lock()
+	states := maps.Clone(s.states)
+	s.mu.Unlock()
+	all := map[string]json.RawMessage{}
+	for name, state := range states {
+		encoded, err := json.Marshal(state())
+		if err != nil {
+			return nil, fmt.Errorf("the state of %s: %w", name, err)
+		}
+		all[name] = encoded
+	}
+	return all, nil
 }
 
 // passed returns duplicates of all sockets, and what the next process has to know of them.

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -29,10 +30,11 @@ const (
 // clientConn handles the connection of a client. Each of its streams has a downstreamSide as its User.
 type clientConn struct {
 	loopState *loopState
-	settings  *settings
 	conn      *loop.Conn
 	h2        *wire.Conn
 	state     connState
+
+	window, streamWindow int // bytes; what the client was told
 
 	headTimed bool // headTimer runs
 	headEnded bool // a head was complete since headTimer was last considered
@@ -49,9 +51,12 @@ type clientConn struct {
 
 var _ loop.Shutdowner = (*clientConn)(nil)
 
+// settings returns the configuration that is in use now. A connection keeps none, because it may outlive many.
+func (cc *clientConn) settings() *settings { return cc.loopState.service.current.Load() }
+
 // Opened counts the connection and sends the proxy's SETTINGS.
 func (cc *clientConn) Opened(c *loop.Conn) {
-	cc.settings.plan.Listener.Opened(c.Loop().Index())
+	cc.settings().plan.Listener.Opened(c.Loop().Index())
 	cc.begin()
 }
 
@@ -61,8 +66,10 @@ func (cc *clientConn) begin() {
 	c.LimitQueue()
 	cc.addr = c.RemoteIP()
 	cc.tls = exchange.ClientTLS(c)
-	cc.h2 = wire.NewServer(&cc.settings.wire, (*clientStreams)(cc), c)
-	setTimer(c, idleTimer, cc.settings.IdleTimeout)
+	s := cc.settings()
+	cc.window, cc.streamWindow = cmp.Or(s.wire.ConnWindow, wire.DefaultConnWindow), cmp.Or(s.wire.StreamWindow, wire.DefaultStreamWindow)
+	cc.h2 = wire.NewServer(&s.wire, (*clientStreams)(cc), c)
+	setTimer(c, idleTimer, s.IdleTimeout)
 	cc.timeHead(0, 0)
 }
 
@@ -103,7 +110,7 @@ func (cc *clientConn) timeHead(consumed, unread int) {
 		}
 	case !cc.headTimed || cc.headEnded || !within && consumed > 0:
 		cc.headTimed = true
-		setTimer(cc.conn, headTimer, cc.settings.HeaderTimeout)
+		setTimer(cc.conn, headTimer, cc.settings().HeaderTimeout)
 	}
 	cc.headEnded = false
 }
@@ -171,7 +178,7 @@ var errHeadLate = errors.New("http2: the client's frame was not complete within 
 func (cc *clientConn) fail(err error) {
 	var failure *wire.ConnError
 	if errors.As(err, &failure) && failure.Abuse != wire.NoAbuse {
-		cc.settings.plan.Listener.Abused(cc.conn.Loop().Index(), abuses[failure.Abuse])
+		cc.settings().plan.Listener.Abused(cc.conn.Loop().Index(), abuses[failure.Abuse])
 	} else {
 		cc.countRefused(traffic.BadRequest)
 	}
@@ -196,7 +203,7 @@ func (cc *clientConn) countMalformed() {
 }
 
 func (cc *clientConn) countRefused(why traffic.Refusal) {
-	cc.settings.plan.Listener.Refused(cc.conn.Loop().Index(), why)
+	cc.settings().plan.Listener.Refused(cc.conn.Loop().Index(), why)
 }
 
 // setTimer sets a timer to expire after d. It does nothing if d is zero or negative, which means never.

@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"cmp"
 	"errors"
 
 	"example.com/ferry/loop"
@@ -34,7 +33,7 @@ func (cc *clientConn) streamsChanged() {
 	case cc.state == lastStreams:
 		cc.close()
 	default:
-		setTimer(cc.conn, idleTimer, cc.settings.IdleTimeout)
+		setTimer(cc.conn, idleTimer, cc.settings().IdleTimeout)
 	}
 }
 
@@ -42,7 +41,7 @@ func (cc *clientConn) streamsChanged() {
 func (cc *clientConn) idleExpired() {
 	switch {
 	case cc.stillReads():
-		setTimer(cc.conn, idleTimer, cc.settings.BodyTimeout)
+		setTimer(cc.conn, idleTimer, cc.settings().BodyTimeout)
 	case cc.state == closing:
 		cc.conn.Close()
 	default:
@@ -62,7 +61,7 @@ func (cc *clientConn) close() {
 	c.CloseWrite()
 	cc.unsent = 0
 	c.SetTimer(closeTimer, lingerTime)
-	setTimer(c, idleTimer, cc.settings.BodyTimeout)
+	setTimer(c, idleTimer, cc.settings().BodyTimeout)
 }
 
 // moreDiscarded is how many bytes beside DATA a client may send until it has read the last GOAWAY.
@@ -72,7 +71,7 @@ const moreDiscarded = 64 << 10
 // has not read the end, is flooding: it is reset.
 func (cc *clientConn) discard(p []byte) int {
 	cc.discarded += len(p)
-	if cc.discarded > cmp.Or(int(cc.settings.ConnectionWindow), wire.DefaultConnWindow)+moreDiscarded {
+	if cc.discarded > cc.window+moreDiscarded {
 		cc.conn.Abort(errFlood)
 	}
 	return len(p)

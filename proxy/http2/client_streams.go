@@ -21,8 +21,8 @@ func (cs *clientStreams) Headers(s *wire.Stream, h *wire.Head, end bool) {
 	cc.unsent = 0
 	cc.requests++
 	cc.loopState.downstream(cc, s).begin(h, end)
-	limit := cc.settings.MaxRequests
-	if limit > 0 && cc.requests >= limit || cc.loopState.service.current.Load().plan.Overload.EndsKeepAlive() {
+	now := cc.settings()
+	if limit := now.MaxRequests; limit > 0 && cc.requests >= limit || now.plan.Overload.EndsKeepAlive() {
 		cc.Shutdown(cc.conn)
 	}
 }

@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"cmp"
 	"time"
 
 	wire "example.com/ferry/protocol/http2"
@@ -46,8 +45,7 @@ func (d *downstreamSide) responseSent() {
 // has to wait for the window, it is told to stop with RST_STREAM and NO_ERROR (RFC 9113, section 8.1).
 func (d *downstreamSide) discard(n int) {
 	d.withheld += n
-	window := cmp.Or(int(d.settings.StreamWindow), wire.DefaultStreamWindow)
-	if d.state == discarding && (d.whole || d.withheld >= window/2) {
+	if d.state == discarding && (d.whole || d.withheld >= d.client.streamWindow/2) {
 		d.release()
 	}
 }

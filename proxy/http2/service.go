@@ -16,7 +16,8 @@ type Service struct {
 	current atomic.Pointer[settings]
 }
 
-// settings is the configuration that a connection uses until its end, and a request from beginning to end. It is
+// settings is the configuration that a request uses from beginning to end. A connection takes the limits of the protocol from it when it
+// begins, and keeps none. It is
 // immutable.
 type settings struct {
 	Config
@@ -60,7 +61,7 @@ func (s *Service) Accept(c *loop.Conn) loop.Handler {
 }
 
 func (s *Service) conn(c *loop.Conn) *clientConn {
-	return &clientConn{loopState: s.loops[c.Loop().Index()], settings: s.current.Load(), conn: c}
+	return &clientConn{loopState: s.loops[c.Loop().Index()], conn: c}
 }
 
 // IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in

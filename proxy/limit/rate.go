@@ -71,6 +71,11 @@ func NewRate(cfg *Config) *Rate {
 	return r
 }
 
+// SameRate reports whether two configurations have the same Rate. Then its clients keep their tokens.
+func SameRate(a, b *Config) bool {
+	return a.RequestsPerSecond == b.RequestsPerSecond && a.Burst == b.Burst && a.Key == b.Key && a.MaxClients == b.MaxClients
+}
+
 // Client is a client of a request, as a Rate sees it.
 type Client interface {
 	ClientAddr() string             // IP address without a port; empty on a Unix domain socket

@@ -30,7 +30,8 @@ type Cluster struct {
 
 	mu         sync.Mutex // guards the fields below and changes of set; loops do not lock it
 	closed     bool
-	startCheck func(*Endpoint) // starts the health checks of an endpoint; nil until Run enables checks
+	awaited    map[string]EndpointState // of addresses that no lookup has found yet
+	startCheck func(*Endpoint)          // starts the health checks of an endpoint; nil until Run enables checks
 
 	*counters
 }
@@ -85,6 +86,7 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, n
 		cl.service.Inherit(shared.Before.service)
 	}
 	cl.service.Find(context.Background())
+	cl.awaited = shared.States
 	cl.update(before)
 	return cl, nil
 }

@@ -21,6 +21,7 @@ type Endpoint struct {
 	tls        atomic.Pointer[endpointTLS] // nil before the first TLS connection
 	tlsFailure atomic.Int32                // 1 + TLSFailure of the last connection; 0 if it worked
 	http1Until atomic.Int64                // end of the time in ns for which the server counts as one of HTTP/1.1, on the loops' clock
+	otherCheck atomic.Bool                 // it is down by a health check that has been replaced
 	stopChecks context.CancelFunc          // nil if the endpoint has no health checks; guarded by Cluster.mu
 }
 

@@ -79,6 +79,9 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 		down, needed := e.balanced.Down(), h.Unhealthy
 		if down {
 			needed = h.Healthy
+			if e.otherCheck.Load() {
+				needed = 1
+			}
 		}
 		switch {
 		case err != nil && ConnectOutcome(err) == LocalFailure:
@@ -86,7 +89,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 		case (err != nil) == down:
 			contrary = 0
 		default:
-			if contrary++; contrary == needed {
+			if contrary++; contrary >= needed {
 				contrary = 0
 				c.setHealth(e, err)
 			}
@@ -107,6 +110,7 @@ func (c *Cluster) setHealth(e *Endpoint, err error) {
 	} else {
 		c.log.Info("upstream: an endpoint is up again", "cluster", c.cfg.Name, "endpoint", e.addr.String())
 	}
+	e.otherCheck.Store(false)
 	c.set.SetDown(&e.balanced, err != nil)
 }
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// What an operator changes while the cluster runs belongs to its endpoints: it ends when an endpoint's address is gone, and when another
-// configuration replaces the cluster.
+// What an operator changes while the cluster runs belongs to its endpoints: it ends when an endpoint's address is gone. It passes to the cluster
+// that replaces this one, and at an upgrade to the next process.
 
 // The errors of changes by an operator.
 var (

@@ -82,12 +82,17 @@ func TestReplacedClusterGoesOnCounting(t *testing.T) {
 	changed := *next
 	changed.Outlier = &upstream.Outlier{Failures: 4, EjectionTime: time.Hour}
 	third := after(t, second, g, &changed)
-	if got := statsOf(t, third, bad); got.Ejected != 0 || got.Ejections != 1 {
-		t.Errorf("got %+v, want no ejection by another outlier configuration", got)
+	if got := statsOf(t, third, bad); got.Ejected == 0 || got.Ejections != 1 {
+		t.Errorf("got %+v, want the ejection to go on", got)
+	}
+	changed.Outlier = nil
+	if got := statsOf(t, after(t, third, g, &changed), bad); got.Ejected != 0 {
+		t.Errorf("got %+v, want no ejection without an outlier configuration", got)
 	}
 }
 
-// TestReplacedClusterKeepsHealth: an endpoint that is down stays down while its health check stays the same.
+// TestReplacedClusterKeepsHealth: an endpoint that is down stays down, however often the health check of the new cluster runs. By another
+// check, it is up as soon as that succeeds.
 func TestReplacedClusterKeepsHealth(t *testing.T) {
 	t.Parallel()
 	g := loops(t, 1)
@@ -117,8 +122,29 @@ func TestReplacedClusterKeepsHealth(t *testing.T) {
 		t.Errorf("%d endpoints are down after a change, want 2", len(down))
 	}
 	next.Health = &upstream.Health{Kind: upstream.HealthTCP, Interval: time.Second}
+	if _, down := addresses(after(t, first, g, &next)); len(down) != 2 {
+		t.Errorf("%d endpoints are down after a change of the interval, want 2", len(down))
+	}
+	next.Health = &upstream.Health{Kind: upstream.HealthHTTP, Interval: time.Hour, Healthy: 1000}
+	other := after(t, first, g, &next)
+	if _, down := addresses(other); len(down) != 2 {
+		t.Errorf("%d endpoints are down before another check has run, want 2", len(down))
+	}
+	other.ProbeWith(func(context.Context, loop.Addr) error { return nil })
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	go other.Run(ctx)
+	for late := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, down := addresses(other); len(down) == 0 {
+			break
+		}
+		if time.Now().After(late) {
+			t.Fatal("the endpoints stay down although the new check succeeds")
+		}
+	}
+	next.Health = nil
 	if _, down := addresses(after(t, first, g, &next)); len(down) != 0 {
-		t.Errorf("%d endpoints are down by another health check, want none", len(down))
+		t.Errorf("%d endpoints are down without health checks, want none", len(down))
 	}
 }
 

@@ -23,6 +23,9 @@ type Shared struct {
 	// Before is the cluster that the new one replaces, or nil. The new one goes on with its counters, and with those of
 	// endpoints whose address stays. Succeed follows.
 	Before *Cluster
+
+	// States are the states of endpoints in another process that this one replaces, by address.
+	States map[string]EndpointState
 }
 
 // clusterTLS makes the TLS connections of a cluster.

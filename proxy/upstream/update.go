@@ -47,6 +47,9 @@ func (c *Cluster) update(earlier map[loop.Addr]*Endpoint) (gone []*balance.Endpo
 		all = append(all, &e.balanced)
 	}
 	gone = c.set.Replace(all)
+	if len(c.awaited) > 0 {
+		c.restore(c.awaited)
+	}
 	for _, e := range gone {
 		c.ended(endpointOf(e), "its address is gone")
 	}
