@@ -29,7 +29,8 @@ type Config struct {
 	// means 64 MiB and a byte.
 	MaxQueued int `yaml:"max_queued,omitempty" schema:"min=0"`
 
-	// CheckCRC verifies the CRC-32 of requests and responses up to 64 KiB here, not only at the two ends.
+	// CheckCRC verifies the CRC-32 of responses up to 64 KiB here, not only at the client. The CRC of requests up to 64 KiB is always
+	// verified, because servers close a connection with a wrong one, and it carries requests of other clients.
 	CheckCRC bool `yaml:"check_crc,omitempty"`
 }
 

@@ -7,13 +7,12 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// forwardWhole forwards a frame that is completely in frame.
+// forwardWhole forwards a frame that is completely in frame, over a connection that clients share. A server that finds a wrong CRC closes
+// it. Larger frames have a connection of their own.
 func (s *session) forwardWhole(st *settings, f wire.Frame, frame []byte) error {
-	if st.config.CheckCRC {
-		if err := f.CheckCRC(); err != nil {
-			s.malformed(st, f)
-			return err
-		}
+	if err := f.CheckCRC(); err != nil {
+		s.malformed(st, f)
+		return err
 	}
 	r := s.newRequest(st, f, frame)
 	found, err := s.loopState.findRoute(st, f, r.exchange.TLS)
