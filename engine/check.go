@@ -66,6 +66,14 @@ func (c CursorConfig) CheckNamed() error {
 	return c.Check()
 }
 
+// CheckKept returns a *ConflictError if a named cursor exists with another filter or predicate than c has.
+func (c CursorConfig) CheckKept(filter, where string) error {
+	if c.Filter != filter || c.Where != where {
+		return &ConflictError{c.Name, filter, where, c}
+	}
+	return nil
+}
+
 // Check returns an error if no engine can open a cursor with that CursorConfig.
 func (c CursorConfig) Check() error {
 	if c.Name != "" {

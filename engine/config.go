@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -28,7 +29,9 @@ const DefaultDuplicateWindow = 2 * time.Minute
 // CursorConfig describes a cursor.
 type CursorConfig struct {
 	Name   string // "" means that the cursor ends with Close. Otherwise as Config.Name
-	Filter string // the cursor skips records whose tags do not match; "" matches all. A named cursor keeps the filter that it was created with
+	Filter string // the cursor skips records whose tags do not match; "" matches all
+	Where  string // predicate by which the opener of a named cursor chooses among its records; the engine keeps it and does not evaluate it
+	Owner  string // identity for which a named cursor is made; the engine keeps that of the first opener
 	Start  Start  // where an unnamed cursor, and a named one that is new, begins
 	Holder string // name of the opener, for CursorInfo
 }
@@ -51,14 +54,59 @@ const (
 	AtTime                    // the first record stored at that time or later
 )
 
-// Position says which records of a cursor are done.
+// Position says which records of a cursor are done, and which others were delivered in vain.
 type Position struct {
-	Floor uint64  // all records up to this sequence number
-	Done  []Range // and these, sorted and above Floor; at most MaxDone
+	Floor      uint64       // all records up to this sequence number are done
+	Done       []Range      // and these, sorted and above Floor; at most MaxDone
+	Deliveries []Deliveries // of records that are not done, sorted and above Floor; at most MaxDeliveries
 }
 
-// MaxDone is the most ranges of a Position.
-const MaxDone = 1024
+// The most entries of a Position.
+const (
+	MaxDone       = 1024
+	MaxDeliveries = 4096
+)
+
+// Deliveries is how often a record was delivered without success.
+type Deliveries struct {
+	Sequence uint64
+	Count    uint32
+}
+
+// Clone returns a copy that shares nothing with p, with as many entries as a Position may have.
+func (p Position) Clone() Position {
+	p.Done = slices.Clone(p.Done[:min(len(p.Done), MaxDone)])
+	p.Deliveries = slices.Clone(p.Deliveries[:min(len(p.Deliveries), MaxDeliveries)])
+	return p
+}
+
+// Clamp takes out of p what lies behind the last record of a stream. A stream whose machine has lost power can have lost its last
+// records, and gives their numbers to others. It reports whether p has changed.
+func (p *Position) Clamp(last uint64) (changed bool) {
+	if p.Floor > last {
+		p.Floor, changed = last, true
+	}
+	for i, r := range p.Done {
+		if r.First+r.Count-1 <= last {
+			continue
+		}
+		changed = true
+		if r.First > last {
+			p.Done = p.Done[:i]
+		} else {
+			p.Done[i].Count = last - r.First + 1
+			p.Done = p.Done[:i+1]
+		}
+		break
+	}
+	for i, d := range p.Deliveries {
+		if d.Sequence > last {
+			p.Deliveries, changed = p.Deliveries[:i], true
+			break
+		}
+	}
+	return changed
+}
 
 // Range is Count consecutive sequence numbers from First.
 type Range struct {
@@ -89,9 +137,22 @@ type Replica struct {
 type CursorInfo struct {
 	Name     string
 	Filter   string
+	Where    string
+	Owner    string
 	Position Position
 	Lag      uint64 // records of the stream above Position.Floor that match Filter and are not done, as far as the engine can count them
 	Holder   string // "" if the cursor is free
+}
+
+// ConflictError says that a named cursor exists with another filter or predicate than its opener asks for.
+type ConflictError struct {
+	Cursor        string
+	Filter, Where string // of the cursor
+	Wanted        CursorConfig
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("cursor %q exists with filter %q and predicate %q, not with filter %q and predicate %q", e.Cursor, e.Filter, e.Where, e.Wanted.Filter, e.Wanted.Where)
 }
 
 // UnsupportedError says what a Config asks for that an engine cannot do.

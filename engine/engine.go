@@ -50,10 +50,11 @@ type Stream interface {
 	Pending() int
 
 	// Cursor opens a cursor. A named cursor is held by one opener at a time, in one process or several: Cursor waits until the
-	// holder has closed it, or is gone, or ctx ends.
+	// holder has closed it, or is gone, or ctx ends. It returns a *ConflictError if the cursor exists with another Filter or Where.
 	Cursor(ctx context.Context, c CursorConfig) (Cursor, error)
 
-	// CreateCursor stores the position at which a named cursor begins, without a holder. It does nothing if the cursor exists.
+	// CreateCursor stores the position at which a named cursor begins, without a holder. If the cursor exists, held or not, it
+	// changes nothing, and returns a *ConflictError for another Filter or Where.
 	CreateCursor(ctx context.Context, c CursorConfig) error
 
 	// Cursors returns the named cursors, sorted by name, whether they are held or not.
@@ -81,6 +82,10 @@ type Stream interface {
 
 // Cursor reads a stream in order of the sequence numbers. Its methods must not overlap, except Commit and Close.
 type Cursor interface {
+	// Position returns the Position with which a named cursor was opened, and the zero Position of an unnamed one. It does not
+	// change with Commit. The caller must not change it.
+	Position() Position
+
 	// Next returns at least one record, at most limit and, after the first, at most bytes of payload. It waits until there is one,
 	// or ctx ends. The records are valid until the next call, and must not be changed. It returns ErrLost when another process
 	// holds the cursor now, ErrClosed after Close, and a *CorruptError for a record whose bytes are damaged; the call after that
@@ -111,6 +116,7 @@ type Capabilities struct {
 	Sync        Sync          // when a record that Append has reported as stored is on the disk
 	Interval    time.Duration // with SyncInterval: at most the records of this time are lost when the machine loses power
 	MaxReplicas int           // most copies of a stream on different machines
+	Shared      bool          // other processes may open the streams and their cursors at the same time
 	Address     string        // of the engine, for messages
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -18,10 +17,17 @@ func testPositions(t *testing.T, f Fixture) {
 	appendAll(t, s, numbered("a", 1, 12)...)
 	c := openCursor(t, s, durable)
 	sequences(t, c, 10)
-	p := engine.Position{Floor: 3, Done: []engine.Range{{First: 5, Count: 1}, {First: 8, Count: 3}}}
-	want := engine.Position{Floor: p.Floor, Done: slices.Clone(p.Done)}
+	p := engine.Position{
+		Floor: 3, Done: []engine.Range{{First: 5, Count: 1}, {First: 8, Count: 3}},
+		Deliveries: []engine.Deliveries{{Sequence: 4, Count: 1}, {Sequence: 11, Count: 1 << 31}},
+	}
+	want := p.Clone()
 	c.Commit(p)
 	p.Done[0] = engine.Range{First: 100, Count: 100} // Commit has copied it
+	p.Deliveries[0].Count = 100
+	if began := c.Position(); began.Floor != 0 || len(began.Done) != 0 || len(began.Deliveries) != 0 {
+		t.Errorf("Position of a new cursor = %+v, want the zero one", began)
+	}
 	await(t, "the position is stored", func() bool { return reflect.DeepEqual(cursorInfo(t, s, "durable").Position, want) })
 	info := cursorInfo(t, s, "durable")
 	if info.Lag != 5 || info.Holder == "" || info.Filter != "" {
@@ -39,6 +45,9 @@ func testPositions(t *testing.T, f Fixture) {
 	closeCursor(t, c)
 
 	c = openCursor(t, s, durable) // the second opener has committed nothing
+	if began := c.Position(); !reflect.DeepEqual(began, want) {
+		t.Errorf("Position = %+v, want %+v", began, want)
+	}
 	expect(t, c, 4, 6, 7, 11, 12, 13)
 	c.Commit(engine.Position{Floor: 13})
 	closeCursor(t, c)
@@ -70,15 +79,17 @@ func testLastCommit(t *testing.T, f Fixture) {
 // testLongPosition commits a Position with as many ranges as there may be.
 func testLongPosition(t *testing.T, f Fixture) {
 	s := open(t, f)
-	const records = 2*engine.MaxDone + 3
+	const records = engine.MaxDone + engine.MaxDeliveries // as many as can be delivered and not done
 	appendAll(t, s, numbered("a", 1, records)...)
 	var p engine.Position
 	var want []uint64
 	for i := range engine.MaxDone {
 		p.Done = append(p.Done, engine.Range{First: uint64(2*i + 2), Count: 1})
+		p.Deliveries = append(p.Deliveries, engine.Deliveries{Sequence: uint64(2*i + 1), Count: 7})
 		want = append(want, uint64(2*i+1))
 	}
 	for sequence := uint64(2*engine.MaxDone + 1); sequence <= records; sequence++ {
+		p.Deliveries = append(p.Deliveries, engine.Deliveries{Sequence: sequence, Count: 1})
 		want = append(want, sequence)
 	}
 	c := openCursor(t, s, durable)
@@ -88,20 +99,41 @@ func testLongPosition(t *testing.T, f Fixture) {
 		t.Errorf("lag is %d, want %d", info.Lag, len(want))
 	}
 	c = openCursor(t, s, durable)
+	if began := c.Position(); !reflect.DeepEqual(began, p) {
+		t.Errorf("the position has %d ranges and %d deliveries, want %d and %d", len(began.Done), len(began.Deliveries), len(p.Done), len(p.Deliveries))
+	}
 	expect(t, c, want...)
 	closeCursor(t, c)
 }
 
-func testNamedFilter(t *testing.T, f Fixture) {
+// testKeptConfig: a named cursor keeps its filter, its predicate and its owner. Other ones are refused, also while it is held.
+func testKeptConfig(t *testing.T, f Fixture) {
 	s := open(t, f)
 	appendAll(t, s, engine.Record{Tag: "a/1"}, engine.Record{Tag: "a/2"}, engine.Record{Tag: "a/1"})
-	c := openCursor(t, s, engine.CursorConfig{Name: "durable", Filter: "a/1", Start: engine.Start{At: engine.AtFirst}})
+	made := engine.CursorConfig{Name: "durable", Filter: "a/1", Where: "n > 2", Owner: "first", Start: engine.Start{At: engine.AtFirst}}
+	others := []engine.CursorConfig{{Name: "durable"}, {Name: "durable", Filter: "a/1"}, {Name: "durable", Filter: "a/2", Where: "n > 2"}, {Name: "durable", Filter: "a/1", Where: "n > 3"}}
+	refused := func() {
+		t.Helper()
+		for _, other := range others {
+			var conflict *engine.ConflictError
+			if _, err := s.Cursor(deadline(t), other); !errors.As(err, &conflict) || conflict.Filter != "a/1" || conflict.Where != "n > 2" {
+				t.Errorf("Cursor with filter %q and predicate %q: %v, want a ConflictError with those of the cursor", other.Filter, other.Where, err)
+			}
+			if err := s.CreateCursor(deadline(t), other); !errors.As(err, &conflict) {
+				t.Errorf("CreateCursor with filter %q and predicate %q: %v, want a ConflictError", other.Filter, other.Where, err)
+			}
+		}
+	}
+	c := openCursor(t, s, made)
+	refused()
 	closeCursor(t, c)
-	c = openCursor(t, s, engine.CursorConfig{Name: "durable", Filter: "a/2", Start: engine.Start{At: engine.AtFirst}})
+	refused()
+	made.Owner = "second"
+	c = openCursor(t, s, made)
 	expect(t, c, 1, 3)
 	closeCursor(t, c)
-	if got := cursorInfo(t, s, "durable").Filter; got != "a/1" {
-		t.Errorf("the filter is %q, want a/1", got)
+	if i := cursorInfo(t, s, "durable"); i.Filter != "a/1" || i.Where != "n > 2" || i.Owner != "first" {
+		t.Errorf("Cursors = %+v, want filter a/1, predicate n > 2, owner first", i)
 	}
 }
 

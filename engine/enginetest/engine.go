@@ -193,7 +193,7 @@ func testRestart(t *testing.T, f Fixture) {
 	appendAll(t, s, numbered("a", 1, 10)...)
 	appendAll(t, s, engine.Record{Tag: "a/id", ID: "x", Type: 4, Time: 7, Extension: []byte{1}})
 	c := openCursor(t, s, durable)
-	p := engine.Position{Floor: 3, Done: []engine.Range{{First: 6, Count: 2}}}
+	p := engine.Position{Floor: 3, Done: []engine.Range{{First: 6, Count: 2}}, Deliveries: []engine.Deliveries{{Sequence: 5, Count: 2}}}
 	c.Commit(p)
 	closeCursor(t, c)
 
@@ -236,7 +236,7 @@ func testSnapshot(t *testing.T, f Fixture) {
 		t.Fatal(err)
 	}
 	c := openCursor(t, s, durable)
-	p := engine.Position{Floor: 1990, Done: []engine.Range{{First: 1995, Count: 2}}}
+	p := engine.Position{Floor: 1990, Done: []engine.Range{{First: 1995, Count: 2}}, Deliveries: []engine.Deliveries{{Sequence: 1991, Count: 2}}}
 	c.Commit(p)
 	closeCursor(t, c)
 	var parts [][]byte

@@ -45,7 +45,7 @@ func Run(t *testing.T, open func(*testing.T) Fixture) {
 		{"PositionsOutliveTheOpener", testPositions},
 		{"LastCommitCounts", testLastCommit},
 		{"LongPositions", testLongPosition},
-		{"NamedCursorKeepsFilter", testNamedFilter},
+		{"NamedCursorKeepsConfig", testKeptConfig},
 		{"SecondOpenerWaits", testSecondOpener},
 		{"SecondProcessWaits", testSecondProcess},
 		{"DeletedCursor", testDeletedCursor},

@@ -12,6 +12,7 @@ import (
 type cursor struct {
 	stream  *stream
 	named   *namedCursor // nil for an unnamed cursor
+	began   engine.Position
 	matcher matcher
 	next    uint64         // Next continues with this sequence number
 	done    []engine.Range // to skip, those that begin below next excepted
@@ -22,6 +23,9 @@ type cursor struct {
 }
 
 var _ engine.Cursor = (*cursor)(nil)
+
+// Position returns what the cursor began with.
+func (c *cursor) Position() engine.Position { return c.began }
 
 // Next returns records in the memory of the stream, which does not change them.
 func (c *cursor) Next(ctx context.Context, limit, bytes int) ([]engine.Record, error) {
@@ -97,7 +101,7 @@ func (c *cursor) Commit(p engine.Position) {
 	c.stream.mu.Lock()
 	defer c.stream.mu.Unlock()
 	if c.named != nil && c.err == nil {
-		c.named.commit(p)
+		c.named.position = p.Clone()
 	}
 }
 

@@ -12,16 +12,12 @@ import (
 type namedCursor struct {
 	name     string
 	filter   string
+	where    string
+	owner    string
 	position engine.Position
 	holder   string
 	held     *cursor       // nil if the cursor is free
 	freed    chan struct{} // closed when the cursor becomes free; nil if no opener waits
-}
-
-// commit copies p.
-func (n *namedCursor) commit(p engine.Position) {
-	n.position.Floor = p.Floor
-	n.position.Done = append(n.position.Done[:0], p.Done[:min(len(p.Done), engine.MaxDone)]...)
 }
 
 // free wakes the openers that wait.
@@ -69,7 +65,10 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 		s.open[opened] = struct{}{}
 		return opened, nil, nil
 	}
-	n := s.create(c)
+	n, err := s.create(c)
+	if err != nil {
+		return nil, nil, err
+	}
 	if n.held != nil {
 		if n.freed == nil {
 			n.freed = make(chan struct{})
@@ -78,21 +77,21 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 	}
 	n.held, n.holder = opened, c.Holder
 	opened.named = n
-	opened.next = n.position.Floor + 1
-	opened.done = slices.Clone(n.position.Done)
+	opened.began = n.position.Clone()
+	opened.next, opened.done = n.position.Floor+1, opened.began.Done
 	opened.matcher = newMatcher(n.filter)
 	s.open[opened] = struct{}{}
 	return opened, nil, nil
 }
 
 // create returns the named cursor, which it makes if there is none. The caller holds the lock.
-func (s *stream) create(c engine.CursorConfig) *namedCursor {
-	n := s.named[c.Name]
-	if n == nil {
-		n = &namedCursor{name: c.Name, filter: c.Filter, position: engine.Position{Floor: s.start(c.Start) - 1}}
-		s.named[c.Name] = n
+func (s *stream) create(c engine.CursorConfig) (*namedCursor, error) {
+	if n := s.named[c.Name]; n != nil {
+		return n, c.CheckKept(n.filter, n.where)
 	}
-	return n
+	n := &namedCursor{name: c.Name, filter: c.Filter, where: c.Where, owner: c.Owner, position: engine.Position{Floor: s.start(c.Start) - 1}}
+	s.named[c.Name] = n
+	return n, nil
 }
 
 // CreateCursor makes a named cursor without a holder, unless it exists.
@@ -105,8 +104,8 @@ func (s *stream) CreateCursor(_ context.Context, c engine.CursorConfig) error {
 	if err := s.refusesWork(); err != nil {
 		return err
 	}
-	s.create(c)
-	return nil
+	_, err := s.create(c)
+	return err
 }
 
 // start returns the sequence number at which a new cursor begins. It is at least 1.
@@ -150,7 +149,9 @@ func (s *stream) positions() ([]engine.CursorInfo, error) {
 		all = append(all, engine.CursorInfo{
 			Name:     n.name,
 			Filter:   n.filter,
-			Position: engine.Position{Floor: n.position.Floor, Done: slices.Clone(n.position.Done)},
+			Where:    n.where,
+			Owner:    n.owner,
+			Position: n.position.Clone(),
 			Holder:   n.holder,
 		})
 	}

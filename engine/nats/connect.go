@@ -50,7 +50,7 @@ func Connect(ctx context.Context, c ClusterConfig) (*Engine, error) {
 	if c.TLS != nil {
 		options = append(options, natsgo.Secure(c.TLS))
 	}
-	caps := engine.Capabilities{Name: "nats", Durable: true, Sync: engine.SyncUnknown, MaxReplicas: 1, Address: c.Address}
+	caps := engine.Capabilities{Name: "nats", Durable: true, Sync: engine.SyncUnknown, MaxReplicas: 1, Shared: true, Address: c.Address}
 	e, err := newEngine(ctx, caps, c.Log, strings.Join(urls, ","), options...)
 	if err != nil {
 		return nil, err

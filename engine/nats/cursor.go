@@ -21,8 +21,9 @@ const (
 type cursor struct {
 	s       *stream
 	reader  reader
-	lease   *lease         // nil without a name
-	done    []engine.Range // of the Position that it began with: sorted, the reader skips them
+	lease   *lease // nil without a name
+	began   engine.Position
+	done    []engine.Range // of began: the reader skips them
 	stop    chan struct{}  // closed by Close, or when the lease is lost
 	records []engine.Record
 
@@ -70,8 +71,8 @@ func (s *stream) Cursor(ctx context.Context, config engine.CursorConfig) (engine
 			return nil, err
 		}
 		c.lease = l
-		filter = l.entry.Filter
-		c.reader.next, c.done = l.entry.Floor+1, l.entry.ranges()
+		c.began = l.began
+		c.reader.next, c.done = c.began.Floor+1, c.began.Done
 	}
 	if filter != "" {
 		c.reader.subjects = filterSubjects(filter)
@@ -92,6 +93,9 @@ func (s *stream) Cursor(ctx context.Context, config engine.CursorConfig) (engine
 	}
 	return c, nil
 }
+
+// Position implements engine.Cursor.
+func (c *cursor) Position() engine.Position { return c.began }
 
 // end stops Next.
 func (c *cursor) end(why error) {

@@ -61,20 +61,24 @@ func (s *stream) CreateCursor(ctx context.Context, c engine.CursorConfig) error 
 	if err != nil {
 		return err
 	}
-	if _, revision, err := readCursor(ctx, s.e, kv, c.Name); err != nil || revision > 0 {
+	kept, revision, err := readCursor(ctx, s.e, kv, c.Name)
+	if err != nil {
 		return err
+	}
+	if revision > 0 {
+		return kept.checkKept(c)
 	}
 	from, err := s.from(ctx, c.Start)
 	if err != nil {
 		return err
 	}
-	value, err := json.Marshal(cursorEntry{Filter: c.Filter, Floor: from - 1})
+	value, err := json.Marshal(newEntry(c, from))
 	if err != nil {
 		return err
 	}
 	_, err = request(ctx, s.e, func(ctx context.Context) (uint64, error) { return kv.Create(ctx, c.Name, value) })
-	if isConflict(err) {
-		return nil // another process has made it, or an earlier attempt whose response was lost
+	if isConflict(err) { // another process has made it, or an earlier attempt whose response was lost
+		return s.CreateCursor(ctx, c)
 	}
 	return err
 }
@@ -98,7 +102,10 @@ func (s *stream) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
 		if revision == 0 {
 			continue
 		}
-		i := engine.CursorInfo{Name: name, Filter: entry.Filter, Position: engine.Position{Floor: entry.Floor, Done: entry.ranges()}}
+		i := engine.CursorInfo{Name: name, Filter: entry.Filter, Owner: entry.Owner, Position: entry.position()}
+		if entry.Where != nil {
+			i.Where = *entry.Where
+		}
 		if !s.stale(entry.Session) {
 			i.Holder = entry.Holder
 		}

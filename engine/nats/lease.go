@@ -28,25 +28,48 @@ const (
 // left over from an earlier process.
 type cursorEntry struct {
 	Filter  string      `json:"filter,omitempty"`
+	Where   *string     `json:"where,omitempty"` // nil: a version that did not store it has made the entry, and the next holder sets it
+	Owner   string      `json:"owner,omitempty"`
 	Floor   uint64      `json:"floor"`
-	Done    [][2]uint64 `json:"done,omitempty"` // first and count
+	Done    [][2]uint64 `json:"done,omitempty"`       // first and count
+	Counts  [][2]uint64 `json:"deliveries,omitempty"` // sequence number and count
 	Holder  string      `json:"holder,omitempty"`
 	Session string      `json:"session,omitempty"` // "": free
 	Term    uint64      `json:"term"`              // how often the cursor was taken
 }
 
-func (e *cursorEntry) ranges() []engine.Range {
-	out := make([]engine.Range, len(e.Done))
-	for i, d := range e.Done {
-		out[i] = engine.Range{First: d[0], Count: d[1]}
+// newEntry returns the entry of a cursor that is made.
+func newEntry(c engine.CursorConfig, from uint64) cursorEntry {
+	return cursorEntry{Filter: c.Filter, Where: &c.Where, Owner: c.Owner, Floor: from - 1}
+}
+
+// checkKept returns an error if c asks for another filter or predicate than the cursor has.
+func (e *cursorEntry) checkKept(c engine.CursorConfig) error {
+	where := c.Where
+	if e.Where != nil {
+		where = *e.Where
 	}
-	return out
+	return c.CheckKept(e.Filter, where)
+}
+
+func (e *cursorEntry) position() engine.Position {
+	p := engine.Position{Floor: e.Floor}
+	for _, d := range e.Done {
+		p.Done = append(p.Done, engine.Range{First: d[0], Count: d[1]})
+	}
+	for _, d := range e.Counts {
+		p.Deliveries = append(p.Deliveries, engine.Deliveries{Sequence: d[0], Count: uint32(d[1])})
+	}
+	return p
 }
 
 func (e *cursorEntry) set(p engine.Position) {
-	e.Floor, e.Done = p.Floor, nil
+	e.Floor, e.Done, e.Counts = p.Floor, nil, nil
 	for _, r := range p.Done {
 		e.Done = append(e.Done, [2]uint64{r.First, r.Count})
+	}
+	for _, d := range p.Deliveries {
+		e.Counts = append(e.Counts, [2]uint64{d.Sequence, uint64(d.Count)})
 	}
 }
 
@@ -62,6 +85,7 @@ type lease struct {
 	lost    func(error)
 	wake    chan struct{} // a position was committed, or release was called
 	ended   chan struct{}
+	began   engine.Position // with which hold has returned
 
 	// The fields of the goroutine, which begins when hold returns.
 	entry    cursorEntry
@@ -94,20 +118,26 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 		if revision != seen || since.IsZero() {
 			seen, since = revision, time.Now()
 		}
+		if revision > 0 {
+			if err := old.checkKept(c); err != nil {
+				return nil, err
+			}
+		}
 		if revision == 0 || old.Session == "" || s.stale(old.Session) || !s.e.exclusive && time.Since(since) >= takeAfter {
 			if revision == 0 {
 				from, err := s.from(ctx, c.Start)
 				if err != nil {
 					return nil, err
 				}
-				old = cursorEntry{Filter: c.Filter, Floor: from - 1}
+				old = newEntry(c, from)
 			} else if old.Term > 0 { // otherwise it may begin behind the end of the stream
 				if err := s.clamp(ctx, &old); err != nil {
 					return nil, err
 				}
 			}
+			old.Where = &c.Where
 			old.Session, old.Holder, old.Term = l.session, c.Holder, old.Term+1
-			l.entry, l.revision = old, revision
+			l.entry, l.revision, l.began = old, revision, old.position()
 			s.e.sessions.Store(l.session, l) // before others can see the entry
 			ok, err := l.write(ctx)
 			if ok {
@@ -143,21 +173,12 @@ func (s *stream) clamp(ctx context.Context, entry *cursorEntry) error {
 
 // clamp reports whether it has changed the entry.
 func (e *cursorEntry) clamp(last uint64) bool {
-	changed := e.Floor > last
-	e.Floor = min(e.Floor, last)
-	for i, d := range e.Done {
-		if end := d[0] + d[1] - 1; end > last {
-			changed = true
-			if d[0] > last {
-				e.Done = e.Done[:i]
-			} else {
-				e.Done[i][1] = last - d[0] + 1
-				e.Done = e.Done[:i+1]
-			}
-			break
-		}
+	p := e.position()
+	if !p.Clamp(last) {
+		return false
 	}
-	return changed
+	e.set(p)
+	return true
 }
 
 // stale reports whether a session cannot have a holder any more.
@@ -231,7 +252,7 @@ func isConflict(err error) bool {
 
 // commit has the goroutine store p.
 func (l *lease) commit(p engine.Position) {
-	p.Done = append([]engine.Range(nil), p.Done...)
+	p = p.Clone()
 	l.mu.Lock()
 	l.next = &p
 	l.mu.Unlock()
