@@ -91,7 +91,7 @@ func (s *storedStreams) DeleteDurable(ctx context.Context, stream, durable strin
 	}
 	wait, cancel := context.WithTimeout(ctx, holdWait)
 	defer cancel()
-	held, err := found.stream.Cursor(wait, engine.CursorConfig{Name: durable, Filter: all[i].Filter, Holder: s.holder})
+	held, err := found.stream.Cursor(wait, engine.CursorConfig{Name: durable, Filter: all[i].Filter, Where: all[i].Where, Holder: s.holder})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fmt.Errorf("%w: node %s serves durable %s of stream %s: stop its members first", admin.ErrInUse, all[i].Holder, durable, stream)
 	}
