@@ -23,7 +23,7 @@ type attribute struct {
 	unequal   []*unequalBucket
 	byLiteral map[literalKey]*unequalBucket // of unequal
 	textTree  intervalTree[textKey]
-	valueTree intervalTree[number]
+	valueTree intervalTree[*number]
 }
 
 // guardedFamily is a family in the list of one of its guards.
@@ -125,9 +125,11 @@ const (
 	formInteger = iota
 	formUnsigned
 	formFloat
+	formDecimal // of a literalKey, whose text is the number
 )
 
-func (n number) key() numberKey {
+// key returns the key of n, which has no text.
+func (n *number) key() numberKey {
 	const two63, two64 = 1 << 63, 1 << 64
 	switch f := n.float; {
 	case !n.isFloat && n.unsigned:
@@ -180,6 +182,9 @@ type accessKey struct {
 func (k *accessKey) isInterval() bool { return k.operator == lessThan }
 
 func (k *accessKey) literal() literalKey {
+	if k.test.kind == Int && k.test.number.text != nil {
+		return literalKey{text: string(k.test.number.text), number: numberKey{form: formDecimal}}
+	}
 	if k.test.kind == Int {
 		return literalKey{number: k.test.number.key()}
 	}
@@ -188,7 +193,7 @@ func (k *accessKey) literal() literalKey {
 
 // interval is the values that one or more ranges on an attribute accept. The bounds are of the attribute's kind.
 type interval struct {
-	numbers [2]bound[number] // low and high
+	numbers [2]bound[*number] // low and high
 	texts   [2]bound[textKey]
 }
 

@@ -56,7 +56,13 @@ func (c coverer) coverTest(n int, negated bool) cover {
 		key.operator = opposite[t.operator]
 	}
 	v := cover{exact: true, negated: negated}
-	if key.operator == prefix || key.operator > notEqual {
+	switch {
+	case key.operator == equal && t.number.text != nil: // such a number has no numberKey
+		key.interval.unbounded()
+		key.interval.narrow(t, atLeast)
+		key.interval.narrow(t, atMost)
+		key.operator, key.test = lessThan, nil
+	case key.operator == prefix || key.operator > notEqual:
 		v.unordered = negated
 		key.interval.unbounded()
 		key.interval.narrow(t, key.operator)
@@ -148,7 +154,7 @@ func (i *interval) unbounded() {
 // narrow removes the values that o does not accept, with the literal of t. o is a comparison of order, or prefix.
 func (i *interval) narrow(t *Test, o operator) {
 	if t.kind == Int {
-		narrow(&i.numbers, o, t.number)
+		narrow(&i.numbers, o, &t.number)
 		return
 	}
 	if o != prefix {

@@ -133,7 +133,7 @@ func (c *cell) asNumber() (number, bool) {
 		case Int:
 			c.number = number{integer: v.Int, unsigned: v.Unsigned}
 		case Float:
-			c.number = number{float: v.Float, isFloat: true}
+			c.number = number{float: v.Float, isFloat: true, text: v.Bytes}
 		case Text:
 			c.number, c.isNumber = parseNumber(v.Bytes)
 		default:
@@ -141,6 +141,17 @@ func (c *cell) asNumber() (number, bool) {
 		}
 	}
 	return c.number, c.isNumber
+}
+
+// numberKey returns the key of the cell's number.
+func (c *cell) numberKey() numberKey {
+	if c.number.text == nil {
+		return c.number.key()
+	}
+	if n := c.number.canonical(); n.text == nil {
+		return n.key()
+	}
+	return numberKey{form: formDecimal} // no literal has this key
 }
 
 // compares reports whether the value of a's column can be compared with literals of a's kind.
@@ -247,16 +258,16 @@ func (e *Evaluation) find(a *attribute) {
 	switch a.kind {
 	case Int:
 		for _, u := range a.unequal {
-			if compareNumbers(c.number, u.number) != equalTo {
+			if compareNumbers(&c.number, &u.number) != equalTo {
 				e.candidates(&u.bucket)
 			}
 		}
 		if a.numbers != nil {
-			if b := a.numbers[c.number.key()]; b != nil {
+			if b := a.numbers[c.numberKey()]; b != nil {
 				e.candidates(&b.bucket)
 			}
 		}
-		a.valueTree.root.find(c.number, e)
+		a.valueTree.root.find(&c.number, e)
 	case Text:
 		for _, u := range a.unequal {
 			if string(c.value.Bytes) != u.literal.text {
@@ -336,5 +347,5 @@ func (e *Evaluation) holds(t *Test, column uint32) (ok, mismatch bool) {
 		return t.Holds(&c.value)
 	}
 	n, isNumber := c.asNumber()
-	return isNumber && t.ordered(compareNumbers(n, t.number)), !isNumber
+	return isNumber && t.ordered(compareNumbers(&n, &t.number)), !isNumber
 }

@@ -10,7 +10,7 @@ type textKey []byte
 
 func (t textKey) compare(other textKey) ordering { return ordering(bytes.Compare(t, other)) }
 
-func (n number) compare(other number) ordering { return compareNumbers(n, other) }
+func (n *number) compare(other *number) ordering { return compareNumbers(n, other) }
 
 // orderedKey is a type of bounds.
 type orderedKey[K any] interface{ compare(other K) ordering }

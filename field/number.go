@@ -10,16 +10,19 @@ import (
 // always shorter.
 const maxNumberText = 64
 
-// number is an exact integer or a float64.
+// number is an exact integer, a float64, or a decimal number that a float64 may have to round.
 type number struct {
 	isFloat  bool
 	unsigned bool // the number is uint64(integer), because it exceeds the largest int64
 	integer  int64
 	float    float64
+	text     []byte // the number in decimal form if float may be rounded; otherwise nil
 }
 
 func (n number) String() string {
 	switch {
+	case n.text != nil:
+		return string(n.text)
 	case n.isFloat:
 		text := strconv.FormatFloat(n.float, 'g', -1, 64)
 		for _, c := range []byte(text) {
@@ -38,7 +41,7 @@ var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1
 
 // parseNumber parses text that consists of one decimal number: a sign, digits, a fraction, an exponent. It returns
 // false for other text and for numbers outside the range of float64. Text of usual length is parsed without an
-// allocation.
+// allocation. The result may refer to b.
 func parseNumber(b []byte) (number, bool) {
 	if len(b) > maxNumberText {
 		return number{}, false
@@ -85,8 +88,19 @@ func parseNumber(b []byte) (number, bool) {
 		return number{isFloat: true, float: f}, true
 	}
 	f, err := strconv.ParseFloat(string(b), 64)
-	return number{isFloat: true, float: f}, err == nil
+	n := number{isFloat: true, float: f}
+	if count > maxExactDigits || math.Abs(f) < leastNormal {
+		n.text = b
+	}
+	return n, err == nil
 }
+
+// maxExactDigits is the number of decimal digits that a float64 keeps: no two numbers with so many digits have the same
+// float64, except below leastNormal.
+const (
+	maxExactDigits = 15
+	leastNormal    = 0x1p-1022
+)
 
 // maxUint64Digits is the number of decimal digits that always fit a uint64.
 const maxUint64Digits = 19
@@ -136,7 +150,7 @@ func parseExponent(b []byte) (int, bool) {
 		if c -= '0'; c > 9 {
 			return 0, false
 		}
-		n = min(n*10+int(c), 10000)
+		n = min(n*10+int(c), 100_000_000)
 	}
 	if negative {
 		n = -n
@@ -166,9 +180,11 @@ func compare[T int64 | uint64 | float64](a, b T) ordering {
 	return unordered
 }
 
-// compareNumbers compares exactly: it never rounds an integer to a float64.
-func compareNumbers(a, b number) ordering {
+// compareNumbers compares exactly: it never rounds an integer or a decimal number to a float64.
+func compareNumbers(a, b *number) ordering {
 	switch {
+	case a.text != nil || b.text != nil:
+		return compareDecimals(a, b)
 	case a.isFloat && b.isFloat:
 		return compare(a.float, b.float)
 	case a.isFloat:
@@ -189,7 +205,7 @@ func compareNumbers(a, b number) ordering {
 	return compare(a.integer, b.integer)
 }
 
-func compareIntFloat(a number, f float64) ordering {
+func compareIntFloat(a *number, f float64) ordering {
 	const two53, two63, two64 = 1 << 53, 1 << 63, 1 << 64
 	switch {
 	case -two53 <= a.integer && a.integer <= two53 && !a.unsigned:

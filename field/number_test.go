@@ -75,12 +75,12 @@ func TestCompareNumbers(t *testing.T) {
 	}
 	for _, a := range all {
 		for _, b := range all {
-			if got, want := compareNumbers(a, b), ordering(exact(a).Cmp(exact(b))); got != want {
+			if got, want := compareNumbers(&a, &b), ordering(exact(a).Cmp(exact(b))); got != want {
 				t.Errorf("%+v and %+v: got %d, want %d", a, b, got, want)
 			}
 		}
 		nan := number{isFloat: true, float: math.NaN()}
-		if compareNumbers(a, nan) != unordered || compareNumbers(nan, a) != unordered {
+		if compareNumbers(&a, &nan) != unordered || compareNumbers(&nan, &a) != unordered {
 			t.Errorf("%+v has an order with NaN", a)
 		}
 	}

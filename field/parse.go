@@ -249,7 +249,7 @@ func (p *parser) literal(t *Test) (err error) {
 	if !ok {
 		return p.expectedError(`a number, a string in double quotes, true or false`)
 	}
-	t.kind, t.number, p.pos = Int, n, end
+	t.kind, t.number, p.pos = Int, n.canonical(), end
 	return nil
 }
 

@@ -32,7 +32,8 @@ const MaxNesting = 32
 //	bare       = letter | digit | "_" | "." | "-" | "\" | ":" | "/" ;
 //
 // Parse defines the syntax of a path. A number is compared without rounding, with a number or with text that consists
-// of one number (EdgeX writes 31 as "31"). A string is compared byte by byte, with text or bytes. The literals true and
+// of one number (EdgeX writes 31 as "31"). A float64 below 2^53 stands for its shortest decimal form: 0.1 is equal to
+// the text 0.1 and not to 0.10000000000000001. A string is compared byte by byte, with text or bytes. The literals true and
 // false are compared with a bool, only by == and !=. Any other comparison is a mismatch. A comparison with a missing
 // field is a mismatch too. A mismatch counts as false, even for !=. The negation of a mismatch is true. exists is never
 // a mismatch.
@@ -162,11 +163,13 @@ func (t *Test) Holds(v *Value) (ok, mismatch bool) {
 		}
 	case Int:
 		if t.kind == Int {
-			return t.ordered(compareNumbers(number{integer: v.Int, unsigned: v.Unsigned}, t.number)), false
+			n := number{integer: v.Int, unsigned: v.Unsigned}
+			return t.ordered(compareNumbers(&n, &t.number)), false
 		}
 	case Float:
 		if t.kind == Int {
-			return t.ordered(compareNumbers(number{float: v.Float, isFloat: true}, t.number)), false
+			n := number{float: v.Float, isFloat: true, text: v.Bytes}
+			return t.ordered(compareNumbers(&n, &t.number)), false
 		}
 	case Bool:
 		if t.kind == Bool {
@@ -181,7 +184,7 @@ func (t *Test) HoldsText(text []byte) (ok, mismatch bool) {
 	switch {
 	case t.kind == Int:
 		n, isNumber := parseNumber(text)
-		return isNumber && t.ordered(compareNumbers(n, t.number)), !isNumber
+		return isNumber && t.ordered(compareNumbers(&n, &t.number)), !isNumber
 	case t.kind == Bool:
 		return false, true
 	case t.operator == equal:

@@ -43,7 +43,11 @@ type Value struct {
 	Bool     bool    // the value of Kind Bool
 	Int      int64   // the value of Kind Int
 	Float    float64 // the value of Kind Float
-	Bytes    []byte  // the value of Kind Text or Bytes: usually a view into the message, valid while the message is unchanged
+
+	// Bytes is the value of Kind Text or Bytes: usually a view into the message, valid while the message is unchanged. For
+	// Kind Float it is nil, or the number in decimal form if neither an integer nor a float64 is equal to it: Float is then
+	// rounded.
+	Bytes []byte
 }
 
 var kindNames = [...]string{"nothing", "untyped bytes", "null", "bool", "integer", "float", "text", "bytes", "list", "map", "extension"}

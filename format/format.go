@@ -50,6 +50,13 @@ type Viewer interface {
 	View(data []byte, s field.Span) (text []byte, ok bool)
 }
 
+// NumberReader is a Format with numbers that Value does not return as field.AnyType. A Matcher compares them as numbers.
+type NumberReader interface {
+	// Number returns the number at s: an Int, or a Float with its digits. Lookup, Find or Walk must have returned s for
+	// the same data. ok is false for a value that Value decodes, and for one that is no number.
+	Number(data []byte, s field.Span) (v field.Value, ok bool)
+}
+
 // Patcher is a Format that can change a value without decoding the message.
 type Patcher interface {
 	// Patch appends data to dst, with v in place of the value at p, and returns the extended dst. It updates the

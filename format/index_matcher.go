@@ -25,6 +25,7 @@ type IndexMatcher struct {
 type indexFields struct {
 	format Format
 	viewer Viewer // nil if format is not a Viewer
+	number NumberReader
 	data   []byte
 	spans  []field.Span // by place
 }
@@ -32,7 +33,8 @@ type indexFields struct {
 // NewIndexMatcher returns an IndexMatcher. x may change between two calls of Match.
 func NewIndexMatcher(f Format, x *field.Index) *IndexMatcher {
 	viewer, _ := f.(Viewer)
-	return &IndexMatcher{format: f, index: x, fields: indexFields{format: f, viewer: viewer}}
+	number, _ := f.(NumberReader)
+	return &IndexMatcher{format: f, index: x, fields: indexFields{format: f, viewer: viewer, number: number}}
 }
 
 // Match appends the ids of the predicates that hold for data to dst, in no particular order. mismatches is the number of
@@ -131,5 +133,5 @@ func (f *indexFields) Read(place int, as field.Type, v *field.Value) bool {
 	}
 	var err error
 	*v, err = f.format.Value(f.data, s, as)
-	return err == nil
+	return isWideNumber(f.number, f.data, s, as, v, err) || err == nil
 }

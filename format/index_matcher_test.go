@@ -159,7 +159,7 @@ func (g *ruleGenerator) test() string {
 	case 3, 4, 5, 6:
 		return operand + pick(g, " == ", " == ", " == ", " != ", " < ", " <= ", " > ", " >= ") + pick(g, texts...)
 	}
-	numbers := []string{"-2", "0", "1", "2", "2.0", "1.5", "3", "4", "1e300", "9223372036854775808", "18446744073709551615", "-9223372036854775808", "9007199254740993", "9007199254740992.0"}
+	numbers := []string{"-2", "0", "1", "2", "2.0", "1.5", "3", "4", "1e300", "9223372036854775808", "18446744073709551615", "-9223372036854775808", "9007199254740993", "9007199254740992.0", "18446744073709551616", "18446744073709551617", "9007199254740992.5", "0.10000000000000001", "0.1"}
 	return operand + pick(g, " == ", " == ", " == ", " != ", " < ", " <= ", " > ", " >= ") + pick(g, numbers...)
 }
 
@@ -170,11 +170,11 @@ func (g *ruleGenerator) value() field.Value {
 	return pick(g,
 		field.Value{}, field.Value{Kind: field.Null}, field.Value{Kind: field.Bool, Bool: true}, field.Value{Kind: field.Bool},
 		text(""), text("a"), text("ab"), text("abc"), text("b"), text("ba"), text("1"), text("+2"), text("2.0"), text("1e300"), text(`quote " here`),
-		text("9223372036854775808"), text("x1"),
+		text("9223372036854775808"), text("x1"), text("18446744073709551617.0"), text("9007199254740993.0"), text("9007199254740992.50"), text("0.100000000000000010"), text("0.1"),
 		field.Value{Kind: field.Bytes, Bytes: []byte("ab")}, field.Value{Kind: field.Bytes, Bytes: []byte("\xff\xff")}, field.Value{Kind: field.Bytes, Bytes: []byte("2")},
 		integer(-2), integer(0), integer(1), integer(2), integer(3), integer(4), integer(9007199254740993), integer(math.MinInt64),
 		field.Value{Kind: field.Int, Int: math.MinInt64, Unsigned: true}, field.Value{Kind: field.Int, Int: -1, Unsigned: true},
-		float(2), float(1.5), float(math.NaN()), float(math.Inf(1)), float(math.Inf(-1)), float(math.Copysign(0, -1)), float(1<<63), float(9007199254740992))
+		float(2), float(1.5), float(math.NaN()), float(math.Inf(1)), float(math.Inf(-1)), float(math.Copysign(0, -1)), float(1<<63), float(1<<64), float(0.1), float(9007199254740992))
 }
 
 // message returns an encoded message. One of eight is malformed.

@@ -7,6 +7,7 @@ import "example.com/ferry/field"
 type Matcher struct {
 	format Format
 	viewer Viewer // nil if format is not a Viewer
+	number NumberReader
 	set    *field.Set
 	tests  []field.Test
 	spans  []field.Span
@@ -15,7 +16,8 @@ type Matcher struct {
 // NewMatcher returns a Matcher. Its method Match allocates nothing.
 func NewMatcher(f Format, p *field.Predicate) *Matcher {
 	viewer, _ := f.(Viewer)
-	return &Matcher{format: f, viewer: viewer, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
+	number, _ := f.(NumberReader)
+	return &Matcher{format: f, viewer: viewer, number: number, set: p.Set(), tests: p.Tests(), spans: make([]field.Span, p.Set().Len())}
 }
 
 // Match reports whether the predicate holds for data. It reads data in one pass. mismatch means that a compared field
@@ -51,8 +53,24 @@ func (m *Matcher) compare(data []byte, t *field.Test, s field.Span) (holds, mism
 		}
 	}
 	v, err := m.format.Value(data, s, t.As)
+	if isWideNumber(m.number, data, s, t.As, &v, err) {
+		err = nil
+	}
 	if err != nil {
 		return false, true
 	}
 	return t.Holds(&v)
+}
+
+// isWideNumber sets v to the number at s if only the NumberReader n can read it. v and err are the results of Value. n may
+// be nil.
+func isWideNumber(n NumberReader, data []byte, s field.Span, as field.Type, v *field.Value, err error) bool {
+	if n == nil || as != field.AnyType || err == nil && v.Kind != field.Bytes {
+		return false
+	}
+	number, ok := n.Number(data, s)
+	if ok {
+		*v = number
+	}
+	return ok
 }

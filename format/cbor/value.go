@@ -13,8 +13,8 @@ import (
 var errForeignSpan = errors.New("cbor: the span does not lie in the data: it comes from another message")
 
 // Value decodes the scalar at s. Tags are ignored. The simple value undefined becomes Null, and a float of any width
-// becomes a Float. An integer below the lowest int64 can only be read as a float. Text and Bytes are views into data
-// unless the string consists of chunks.
+// becomes a Float. An integer below the lowest int64 can only be read as a float, or by Number. Text and Bytes are views
+// into data unless the string consists of chunks.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.End || s.End > len(data) {
 		return field.Value{}, errForeignSpan

@@ -35,9 +35,11 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 	if v.Kind == field.Bytes || !isFinite(v) {
 		return noFormError(v.Kind)
 	}
+	text := v.Bytes
 	if err := convert.Insert(f, &v, p.Len()); err != nil {
 		return err
 	}
+	keepDecimal(&v, text)
 	if err := convert.Name("json", last.Name); err != nil {
 		return err
 	}

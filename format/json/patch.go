@@ -12,7 +12,7 @@ import (
 
 // Patch appends data to dst, with v in place of the value at p, and returns the extended dst. JSON has one kind of
 // number, so an integer may replace a float, and a float may replace an integer. A float is written with a fraction or
-// an exponent, so that it is still read as a float. Bytes after the value are copied without a check. On an error dst
+// an exponent, so that it is still read as a float, or in the decimal form that the Value has. Bytes after the value are copied without a check. On an error dst
 // is returned unchanged: field.ErrNotFound, *format.TypeError if v cannot be converted to the old value's kind, or an
 // error of Lookup.
 func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, error) {
@@ -62,7 +62,23 @@ func (f Format) preparePatch(data []byte, p field.Path, v *field.Value) (field.S
 	if !isFinite(*v) || have == field.Null && v.Kind == field.Bytes {
 		return s, noFormError(s.Kind)
 	}
-	return s, convert.Replace("json", v, have)
+	text := v.Bytes
+	err = convert.Replace("json", v, have)
+	keepDecimal(v, text)
+	return s, err
+}
+
+// keepDecimal gives a Float its decimal form back, if text is one that rounds to the Float.
+func keepDecimal(v *field.Value, text []byte) {
+	if v.Kind != field.Float || len(text) == 0 || len(text) > maxNumberLength {
+		return
+	}
+	if end, err := validateNumber(text, 0); err != nil || end < len(text) {
+		return
+	}
+	if f, err := strconv.ParseFloat(string(text), 64); err == nil && f == v.Float {
+		v.Bytes = text
+	}
 }
 
 // isFinite reports whether v is anything but a NaN or an infinity, which JSON cannot express.
@@ -88,6 +104,9 @@ func appendValue(dst []byte, v field.Value) []byte {
 		}
 		return strconv.AppendInt(dst, v.Int, 10)
 	case field.Float:
+		if len(v.Bytes) > 0 {
+			return append(dst, v.Bytes...)
+		}
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, v.Float, 'g', -1, 64)
 		if !bytes.ContainsAny(dst[start:], ".e") && string(dst[start:]) != "-0" {

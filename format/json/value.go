@@ -18,7 +18,7 @@ var errForeignSpan = errors.New("json: the span does not lie in the data: it com
 const maxNumberLength = 1100
 
 // Value decodes the scalar at s. A number without fraction and exponent is an Int if it fits an int64 or uint64. Any
-// other number is a Float. A text is a view into data unless it has escapes.
+// other number is a Float, with its digits if a float64 would round it. A text is a view into data unless it has escapes.
 func (Format) Value(data []byte, s field.Span, as field.Type) (field.Value, error) {
 	if s.Head < 0 || s.Head > s.Off || s.Off > s.End || s.End > len(data) {
 		return field.Value{}, errForeignSpan
@@ -68,7 +68,7 @@ func decodeNumber(raw []byte, s field.Span) (field.Value, error) {
 	if err != nil {
 		return field.Value{}, &format.TypeError{Format: "json", Have: s.Kind, Want: field.Float64, Reason: "it is outside of the range of a float64"}
 	}
-	return field.Value{Kind: field.Float, Float: f}, nil
+	return field.DecimalValue(f, raw), nil
 }
 
 // parseInteger parses digits with an optional minus sign. ok is false if the number fits neither int64 nor uint64.

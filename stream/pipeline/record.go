@@ -44,6 +44,9 @@ func appendValue(dst []byte, v *field.Value) []byte {
 		}
 		return strconv.AppendInt(dst, v.Int, 10)
 	case field.Float:
+		if len(v.Bytes) > 0 { // a float64 is not equal to the number
+			return append(dst, v.Bytes...)
+		}
 		return appendFloat(dst, v.Float)
 	case field.Text:
 		return appendText(dst, v.Bytes)

@@ -17,7 +17,7 @@ func Read(name string, v field.Value, want field.Type) (field.Value, error) {
 	switch want {
 	case field.AnyType:
 	case field.Int32, field.Uint32, field.Int64, field.Uint64:
-		v, ok = toInteger(v)
+		v, ok = v.WholeNumber()
 		ok = ok && inRange(v, want)
 	case field.Float32:
 		v, ok = toFloat(v)
@@ -78,7 +78,7 @@ func convertKind(v *field.Value, have field.Kind) bool {
 	case v.Kind == have || have == field.Null:
 		return isScalar(v.Kind)
 	case have == field.Int:
-		out, ok := toInteger(*v)
+		out, ok := v.WholeNumber()
 		*v = out
 		return ok
 	case have == field.Float && v.Kind == field.Int && (v.Unsigned || int64(float64(v.Int)) != v.Int):
@@ -156,28 +156,15 @@ func isScalar(k field.Kind) bool {
 	return false
 }
 
-// toInteger converts a float to an integer. The float must have no fraction and be in the range of int64 or uint64. An
-// integer is returned unchanged.
-func toInteger(v field.Value) (field.Value, bool) {
-	if v.Kind == field.Int {
-		return v, true
-	}
-	f := v.Float
-	if v.Kind != field.Float || f != math.Trunc(f) || f < -1<<63 || f >= 1<<64 {
-		return v, false
-	}
-	if f >= 1<<63 {
-		return field.Value{Kind: field.Int, Int: int64(uint64(f)), Unsigned: true}, true
-	}
-	return field.Value{Kind: field.Int, Int: int64(f)}, true
-}
-
 func toFloat(v field.Value) (field.Value, bool) {
 	switch {
 	case v.Kind == field.Int && v.Unsigned:
 		return field.Value{Kind: field.Float, Float: float64(uint64(v.Int))}, true
 	case v.Kind == field.Int:
 		return field.Value{Kind: field.Float, Float: float64(v.Int)}, true
+	}
+	if v.Kind == field.Float {
+		v.Bytes = nil // the caller asks for the rounded number
 	}
 	return v, v.Kind == field.Float
 }
