@@ -10,6 +10,7 @@ import (
 
 	"example.com/ferry/codec"
 	"example.com/ferry/codec/internal/carries"
+	"example.com/ferry/codec/internal/exact"
 	"example.com/ferry/codec/internal/years"
 	"example.com/ferry/format"
 	formatbson "example.com/ferry/format/bson"
@@ -30,6 +31,12 @@ var rules = carries.Rules{
 	Self: []reflect.Type{reflect.TypeFor[bson.Marshaler](), reflect.TypeFor[bson.ValueMarshaler]()},
 	Key:  func(t reflect.Type) bool { return carries.TextOrInteger(t) || t.Implements(textMarshaler) },
 }
+
+var floats = &exact.Rules{Format: formatbson.Format{}, Tags: []string{"bson", "json"}, LowerCase: true, FoldCase: true, MayRound: mayRound}
+
+// mayRound reports whether data may have an int64 (bsonspec.org 1.1, production element), or any number that a float32
+// rounds.
+func mayRound(data []byte, single bool) bool { return single || bytes.IndexByte(data, 0x12) >= 0 }
 
 var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 
@@ -65,6 +72,9 @@ func (Codec) Unmarshal(data []byte, v any) error {
 		dec.BinaryAsSlice()
 		if err = dec.Decode(v); err == nil {
 			err = years.Check(v)
+		}
+		if err == nil {
+			err = floats.Check(data, v)
 		}
 	}
 	if err != nil {

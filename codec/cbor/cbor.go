@@ -11,7 +11,9 @@ import (
 
 	"example.com/ferry/codec"
 	"example.com/ferry/codec/internal/carries"
+	"example.com/ferry/codec/internal/exact"
 	"example.com/ferry/codec/internal/years"
+	formatcbor "example.com/ferry/format/cbor"
 )
 
 // Codec encodes CBOR, RFC 8949. Its zero value is ready for use.
@@ -27,6 +29,14 @@ var rules = carries.Rules{
 	Name: "cbor",
 	Tags: []string{"cbor", "json"},
 	Self: []reflect.Type{reflect.TypeFor[cbor.Marshaler](), reflect.TypeFor[encoding.BinaryMarshaler]()},
+}
+
+var floats = &exact.Rules{Format: formatcbor.Format{}, Tags: []string{"cbor", "json"}, MayRound: mayRound}
+
+// mayRound reports whether data may have an integer of eight bytes (RFC 8949, section 3), or any number that a float32
+// rounds.
+func mayRound(data []byte, single bool) bool {
+	return single || bytes.IndexByte(data, 0x1b) >= 0 || bytes.IndexByte(data, 0x3b) >= 0
 }
 
 var enc = must(cbor.EncOptions{
@@ -79,6 +89,9 @@ func (Codec) Unmarshal(data []byte, v any) error {
 	err := dec.Unmarshal(data, v)
 	if err == nil {
 		err = years.Check(v)
+	}
+	if err == nil {
+		err = floats.Check(data, v)
 	}
 	if err != nil {
 		return fmt.Errorf("cbor: unmarshal %d bytes into %T: %w", len(data), v, err)

@@ -8,7 +8,9 @@ import (
 
 	"example.com/ferry/codec"
 	"example.com/ferry/codec/internal/carries"
+	"example.com/ferry/codec/internal/exact"
 	"example.com/ferry/codec/internal/years"
+	formatjson "example.com/ferry/format/json"
 )
 
 // Codec encodes JSON, RFC 8259. Its zero value is ready for use.
@@ -24,6 +26,28 @@ var rules = carries.Rules{
 	Tags: []string{"json"},
 	Self: []reflect.Type{reflect.TypeFor[json.Marshaler](), textMarshaler},
 	Key:  func(t reflect.Type) bool { return carries.TextOrInteger(t) || t.Implements(textMarshaler) },
+}
+
+var floats = &exact.Rules{Format: formatjson.Format{}, Tags: []string{"json"}, FoldCase: true, Decimal: true, MayRound: mayRound}
+
+// mayRound reports whether data has a run of more digits than a float keeps, or an exponent.
+func mayRound(data []byte, single bool) bool {
+	longest := 15
+	if single {
+		longest = 7
+	}
+	digits := 0
+	for _, c := range data {
+		switch {
+		case c-'0' <= 9:
+			if digits++; digits > longest {
+				return true
+			}
+		case c != '.':
+			digits = 0
+		}
+	}
+	return false
 }
 
 var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
@@ -44,9 +68,14 @@ func (Codec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
-// Unmarshal decodes one JSON value into the variable that v points to.
+// Unmarshal decodes one JSON value into the variable that v points to. In a variable of type any, a number is a float64,
+// rounded as encoding/json does.
 func (Codec) Unmarshal(data []byte, v any) error {
-	if err := json.Unmarshal(data, v); err != nil {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		err = floats.Check(data, v)
+	}
+	if err != nil {
 		return fmt.Errorf("json: unmarshal %d bytes into %T: %w", len(data), v, err)
 	}
 	return nil

@@ -123,14 +123,23 @@ func readBytes(data []byte) (content, rest []byte, err error) {
 	return msgp.ReadStringZC(data)
 }
 
+// readFloat decodes a number. An integer that a float64 would round is an error.
 func readFloat(data []byte) (float64, []byte, error) {
 	switch msgp.NextType(data) {
 	case msgp.IntType:
 		n, rest, err := msgp.ReadInt64Bytes(data)
-		return float64(n), rest, err
+		f := float64(n)
+		if err == nil && (f >= 1<<63 || int64(f) != n) {
+			err = fmt.Errorf("%d is no float64", n)
+		}
+		return f, rest, err
 	case msgp.UintType:
 		n, rest, err := msgp.ReadUint64Bytes(data)
-		return float64(n), rest, err
+		f := float64(n)
+		if err == nil && (f >= 1<<64 || uint64(f) != n) {
+			err = fmt.Errorf("%d is no float64", n)
+		}
+		return f, rest, err
 	}
 	return msgp.ReadFloat64Bytes(data)
 }
@@ -156,19 +165,31 @@ func readList(data []byte, v reflect.Value) ([]byte, error) {
 	case err != nil:
 		return data, err
 	case v.Kind() == reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), n, n))
+		room := min(n, 1+maxFirstRoom/max(int(v.Type().Elem().Size()), 1))
+		v.Set(reflect.MakeSlice(v.Type(), room, room))
 	case n > v.Len():
 		return data, fmt.Errorf("a list of %d does not fit %v", n, v.Type())
 	default:
 		v.SetZero()
 	}
 	for i := range n {
+		if i == v.Len() { // this is a slice
+			v.Grow(1)
+			v.SetLen(min(n, v.Cap()))
+		}
 		if rest, err = readValue(rest, v.Index(i)); err != nil {
 			return data, fmt.Errorf("%w, at index %d", err, i)
 		}
 	}
 	return rest, nil
 }
+
+// maxFirstRoom bounds the memory in bytes that a list has before its first element is decoded: an element of one byte may
+// become a large Go value, and the first one may already be an error. The room grows with the elements that are decoded.
+const maxFirstRoom = 64 << 10
+
+// maxFirstPairs is the number of pairs for which a map has room before its first pair is decoded.
+const maxFirstPairs = 256
 
 func readMap(data []byte, v reflect.Value) ([]byte, error) {
 	count, rest, err := msgp.ReadMapHeaderBytes(data)
@@ -177,7 +198,7 @@ func readMap(data []byte, v reflect.Value) ([]byte, error) {
 	}
 	t := v.Type()
 	if v.IsNil() {
-		v.Set(reflect.MakeMapWithSize(t, int(count)))
+		v.Set(reflect.MakeMapWithSize(t, min(int(count), maxFirstPairs)))
 	}
 	for range count {
 		key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()

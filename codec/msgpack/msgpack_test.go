@@ -1,9 +1,12 @@
 package msgpack_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"fmt"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -197,4 +200,34 @@ func Example() {
 	// Output:
 	// 81 a5 6e 6f 69 73 65 cb 40 3f 80 00 00 00 00 00 <nil>
 	// 31.5 <nil>
+}
+
+// TestListMemory decodes a list of a million elements of one byte, of which the first is no element of the list. The
+// memory must not be that of a million elements.
+func TestListMemory(t *testing.T) {
+	data := append([]byte{0xdd, 0, 0x10, 0, 0}, bytes.Repeat([]byte{0x01}, 1<<20)...)
+	var list []struct{ Large [64]uint64 }
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := (msgpack.Codec{}).Unmarshal(data, &list); err == nil {
+		t.Error("integers are decoded into structs")
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+		t.Errorf("%d KiB are allocated for %d KiB of input that is refused at its first element", n>>10, len(data)>>10)
+	}
+	for _, n := range []int{0, 1, 300, 5000, 70000} {
+		want := make([]int32, n)
+		for i := range want {
+			want[i] = int32(i)
+		}
+		data, err := msgpack.Codec{}.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int32
+		if err := (msgpack.Codec{}).Unmarshal(data, &got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d elements: got %d, %v", n, len(got), err)
+		}
+	}
 }

@@ -11,17 +11,65 @@ import (
 // maxNesting bounds the recursion of Walk and Validate, whatever Options.MaxDepth is.
 const maxNesting = 256
 
-// Walk calls visit for each value in order. To find the end of a container, Walk reads the content again for each level
-// around it. More than 256 levels are refused.
+// Walk calls visit for each value in order. It reads data twice: once to find the ends of all containers, 16 bytes of
+// memory each, and once to visit them. More than 256 levels are refused.
 func (Format) Walk(data []byte, visit format.Visit) error {
-	w := walker{data: data, visit: visit}
+	w := walker{data: data, visit: visit, containers: findContainers(data)}
 	_, err := w.visitValue(skipSpace(data, 0), 0, field.Step{Index: -1, Key: -1})
 	return err
 }
 
 type walker struct {
-	data  []byte
-	visit format.Visit
+	data       []byte
+	visit      format.Visit
+	containers []extent // those that begin at the next value or behind it
+}
+
+// extent is the offset of a container and of the byte after it.
+type extent struct{ start, end int }
+
+// findContainers returns the extents of all containers in order. It returns nil if data ends in a container.
+func findContainers(data []byte) []extent {
+	var all []extent
+	var open []int // indices in all
+	for pos := 0; pos < len(data); pos++ {
+		switch byteClass[data[pos]] {
+		case quote:
+			end, _, err := skipString(data, pos+1)
+			if err != nil {
+				return nil
+			}
+			pos = end
+		case openingBracket:
+			open = append(open, len(all))
+			all = append(all, extent{start: pos})
+		case closingBracket:
+			if len(open) == 0 {
+				return all
+			}
+			all[open[len(open)-1]].end = pos + 1
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		return nil
+	}
+	return all
+}
+
+// spanAt returns the span of the value at pos.
+func (w *walker) spanAt(pos int) (field.Span, error) {
+	for len(w.containers) > 0 && w.containers[0].start < pos {
+		w.containers = w.containers[1:]
+	}
+	if len(w.containers) == 0 || w.containers[0].start > pos {
+		return spanAt(w.data, pos)
+	}
+	s := field.Span{Head: pos, Off: pos + 1, End: w.containers[0].end, Kind: field.Map}
+	if w.data[pos] == '[' {
+		s.Kind = field.List
+	}
+	return s, nil
 }
 
 // visitValue visits the value at pos and its content, and returns the offset after the value.
@@ -29,7 +77,7 @@ func (w *walker) visitValue(pos, depth int, st field.Step) (int, error) {
 	if depth > maxNesting {
 		return 0, depthError(pos, maxNesting)
 	}
-	s, err := spanAt(w.data, pos)
+	s, err := w.spanAt(pos)
 	if err != nil {
 		return 0, err
 	}
