@@ -55,8 +55,9 @@ type appender struct {
 	head    int
 	pending int // bytes of the payloads in calls that are not done
 	failure error
-	end     error     // set once: no more appends, and why
-	idle    broadcast // the queue is empty
+	end     error         // set once: no more appends, and why
+	late    []func(error) // done of the calls that came after end
+	idle    broadcast     // the queue is empty
 }
 
 // entry is one record that waits to be stored.
@@ -122,15 +123,33 @@ func (a *appender) append(records []engine.Record, done func(error)) {
 
 	a.mu.Lock()
 	if a.end != nil {
-		err := a.end
+		a.late = append(a.late, done)
+		if len(a.late) == 1 {
+			go a.refuseLate(a.end)
+		}
 		a.mu.Unlock()
-		go done(err)
 		return
 	}
 	a.queue = append(a.queue, entries...)
 	a.pending += c.bytes
 	a.mu.Unlock()
 	a.kick()
+}
+
+// refuseLate ends the calls that came after the end, in order and behind those that abandon ends.
+func (a *appender) refuseLate(err error) {
+	<-a.ended
+	for n := 0; ; n++ {
+		a.mu.Lock()
+		if n == len(a.late) {
+			a.late = nil
+			a.mu.Unlock()
+			return
+		}
+		done := a.late[n]
+		a.mu.Unlock()
+		done(err)
+	}
 }
 
 func appendCopy(memory, b []byte) (grown, copied []byte) {
