@@ -146,7 +146,7 @@ func (b *Broker) endSession(s *session) {
 	s.published = nil
 	s.mu.Unlock()
 	for _, p := range published {
-		p.detach()
+		p.leave()
 		b.tags.release(p.tag)
 	}
 	b.served--

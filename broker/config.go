@@ -44,7 +44,7 @@ type Config struct {
 
 	Node          string // id of this node in the paths of forwarded messages (native.CheckNodeID); "" refuses them
 	Holder        string // name of this node in the engine's list of cursors
-	StoreQueue    int    // bytes of each stream that may wait to be stored; 0 means 64 MiB
+	StoreQueue    int    // bytes of memory that messages of each stream may hold while they wait to be stored; 0 means 64 MiB
 	DurableWindow int    // bytes of messages that a durable has read and that are not done; 0 means 32 MiB
 
 	Streams int // data streams in each direction, on transports that have streams; 0 means 8, at most 64

@@ -1,8 +1,7 @@
 package broker
 
 import (
-	"slices"
-
+	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
@@ -24,8 +23,7 @@ type deliveryQueue struct {
 	scheduled bool // the queue is in stream.ready
 	announced bool // the client knows the tag's number
 	closed    bool
-	blocked   bool         // the queue exceeded its bound and has not become half empty since
-	withheld  []*publisher // publishers whose credit is withheld while the queue is blocked
+	hold      *ledger.Hold // since the queue has exceeded its bound, until it is half empty; else nil
 	sent      Traffic
 	dropped   uint64
 }
@@ -153,23 +151,24 @@ func (q *deliveryQueue) flush(limit int) {
 // cut removes n bytes from the front of the queue: whole frames that are contiguous.
 func (q *deliveryQueue) cut(n int) {
 	q.frames.Cut(n)
-	if q.blocked && q.frames.Bytes() <= q.sub.queueBound/2 {
+	if q.hold != nil && q.frames.Bytes() <= q.sub.queueBound/2 {
 		q.releasePublishers()
 	}
 }
 
 // withhold withholds p's credit for the tag until the queue is at most half full.
 func (q *deliveryQueue) withhold(p *publisher) {
-	q.blocked = true
-	if !slices.Contains(q.withheld, p) {
-		p.withhold()
-		q.withheld = append(q.withheld, p)
+	if q.hold == nil {
+		q.hold = &ledger.Hold{}
 	}
+	q.hold.Add(&p.account)
 }
 
 func (q *deliveryQueue) releasePublishers() {
-	q.stream.resumable = append(q.stream.resumable, q.withheld...)
-	q.blocked, q.withheld = false, nil
+	if q.hold != nil {
+		q.stream.resumable = append(q.stream.resumable, q.hold)
+		q.hold = nil
+	}
 }
 
 // close closes the queue and returns its messages. The caller then owns them.

@@ -71,7 +71,7 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.gone {
+	if st.gone.Load() {
 		return nil, streamGone(st)
 	}
 	d := st.durables[name]

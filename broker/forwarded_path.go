@@ -95,11 +95,7 @@ func (r *receiver) dropPath(p *publisher, f native.Frame, reason int) error {
 	}
 	p.tag.in.add(1, len(f))
 	r.session.broker.dropped[reason].Add(1)
-	if p.ordersCredit() {
-		p.skip(len(f), native.NoticeFrame{}, r.confirmations)
-		return nil
-	}
-	p.returnHalf()
+	p.skip(len(f), native.NoticeFrame{}, r.confirmations)
 	return nil
 }
 
@@ -114,33 +110,31 @@ func (r *receiver) giveBackTag(f native.Frame) error {
 	defer b.mu.Unlock()
 	s.mu.Lock()
 	p := s.published[number]
-	delete(s.published, number)
 	s.mu.Unlock()
 	if p == nil {
 		return nil
 	}
-	if other := p.carrier.Load(); other != nil && other != r {
-		return otherStream(number)
+	if !p.carriedBy(r) {
+		return otherStream(number) // the end of the connection gives the tag back
 	}
+	s.mu.Lock()
+	delete(s.published, number)
+	s.mu.Unlock()
 	if r.last == p {
 		r.last = nil
 	}
+	s.notices.send(s, r.elapsed) // they have the number
 	p.leave()
 	b.tags.release(p.tag)
 	return nil
 }
 
+// carriedBy reports whether the messages of p come on the stream of r. The first stream that it is asked for is the one.
+func (p *publisher) carriedBy(r *receiver) bool {
+	return p.carrier.CompareAndSwap(nil, r) || p.carrier.Load() == r
+}
+
 // otherStream is the error of a frame for a tag that another stream carries.
 func otherStream(tag uint32) error {
 	return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("tag number %d on two streams", tag)}
-}
-
-// leave ends a publisher whose session continues. The caller holds the broker's lock.
-func (p *publisher) leave() {
-	p.left.Store(true)
-	p.detach()
-	p.withholds.Store(0)
-	p.unstored.mu.Lock()
-	p.returnSettled()
-	p.unstored.mu.Unlock()
 }

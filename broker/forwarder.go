@@ -70,7 +70,7 @@ func (r *receiver) forward(p *publisher, targets []forwardTarget, run []byte, n 
 		to := &targets[i]
 		position, full := to.tag.Forward(run, n, r.path.route(), &r.unflushed)
 		if full {
-			p.awaitForwarder(to.forwarder)
+			p.awaitRoom(to.forwarder)
 		}
 		at := slices.IndexFunc(r.forwarded, func(f passedOn) bool { return f.forwarder == to.forwarder })
 		if at < 0 {
@@ -85,59 +85,16 @@ func (r *receiver) forward(p *publisher, targets []forwardTarget, run []byte, n 
 func (r *receiver) awaitForwarded() {
 	c := r.confirmations
 	for _, f := range r.forwarded {
-		epoch := c.begin()
-		f.forwarder.Await(f.position, func() { c.end(epoch, func() {}) })
+		f.forwarder.Await(f.position, c.Await())
 	}
 	clear(r.forwarded)
 	r.forwarded = r.forwarded[:0]
 }
 
-// awaitForwarder withholds the credit of p until f has room.
-func (p *publisher) awaitForwarder(f Forwarder) {
-	p.mu.Lock()
-	waits := slices.ContainsFunc(p.rooms, func(r *awaitedRoom) bool { return r.of == f })
-	if waits || p.detached {
-		p.mu.Unlock()
-		return
-	}
-	room := &awaitedRoom{of: f}
-	p.rooms = append(p.rooms, room)
-	p.mu.Unlock()
-	p.withhold()
-	cancel := f.AwaitRoom(func() {
-		p.mu.Lock()
-		p.rooms = slices.DeleteFunc(p.rooms, func(other *awaitedRoom) bool { return other == room })
-		p.mu.Unlock()
-		p.resume()
-	})
-	p.mu.Lock()
-	room.cancel = cancel
-	detached := p.detached
-	p.mu.Unlock()
-	if detached {
-		cancel()
-	}
-}
-
-// awaitedRoom is a Forwarder that is full, and for which the credit of a publisher is withheld.
-type awaitedRoom struct {
-	of     Forwarder
-	cancel func() // of AwaitRoom; nil until that has returned
-}
-
-// leaveForwarders releases what Forwarders keep for a publisher that has left.
-func (p *publisher) leaveForwarders() {
-	p.mu.Lock()
-	p.detached = true
-	var cancels []func()
-	for _, r := range p.rooms {
-		if r.cancel != nil {
-			cancels = append(cancels, r.cancel)
-		}
-	}
-	p.mu.Unlock()
-	for _, cancel := range cancels {
-		cancel()
+// awaitRoom withholds the credit of p until f has room.
+func (p *publisher) awaitRoom(f Forwarder) {
+	if hold := p.account.HoldFor(f); hold != nil {
+		hold.OnVacated(f.AwaitRoom(hold.Release))
 	}
 }
 
@@ -149,7 +106,7 @@ func (p *publisher) awaitForwarders() {
 	b.mu.Unlock()
 	for _, to := range targets {
 		if to.forwarder.Full() {
-			p.awaitForwarder(to.forwarder)
+			p.awaitRoom(to.forwarder)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (t *Batch) Publish(to *LocalTag, ms []Message, stored func(error)) (n int, 
 // await notes that the tag waits for credit. It returns true if there is credit now.
 func (to *LocalTag) await() (ready bool) {
 	to.starved.Store(true)
-	return to.publisher.hasCredit() && to.starved.CompareAndSwap(true, false)
+	return to.publisher.account.Available() > 0 && to.starved.CompareAndSwap(true, false)
 }
 
 // run publishes the leading messages that make a run. If they are to be stored at least once, it adds them to all, whose end is done; both
@@ -85,7 +85,7 @@ func (t *Batch) run(p *publisher, ms []Message, done func(error), all *completio
 	if st != nil {
 		r.records.reset()
 	}
-	credit := p.available()
+	credit := p.account.Available()
 	size := 0
 	for i := 0; i < min(len(ms), maxRun) && size < credit; i++ {
 		size += native.PubHeaderSize + len(ms[i].Extension) + len(ms[i].Payload) + 4
@@ -124,9 +124,14 @@ func (t *Batch) run(p *publisher, ms []Message, done func(error), all *completio
 	if all != nil && st != nil && st.config().AtLeastOnce {
 		all.left.Add(1)
 	}
-	kept := st != nil && r.store(st, p, len(buf.B), done)
+	kept, confirmed := false, false
+	if st != nil {
+		kept, confirmed = r.store(st, p, len(buf.B), done)
+	}
 	r.route(p, buf.B, n, kept, buf)
-	p.returnHalf()
+	if !confirmed {
+		p.routed(n, len(buf.B), false, nil)
+	}
 	return n, err
 }
 
@@ -165,15 +170,6 @@ func (t *Batch) drop(p *publisher, m *Message, reason int) {
 	p.tag.in.add(1, native.PubHeaderSize+len(m.Payload))
 	p.session.broker.dropped[reason].Add(1)
 }
-
-// available returns the bytes that the publisher may publish.
-func (p *publisher) available() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.credit
-}
-
-func (p *publisher) hasCredit() bool { return p.available() > 0 }
 
 // completion calls stored when several runs are stored.
 type completion struct {

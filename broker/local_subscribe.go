@@ -175,7 +175,7 @@ func (t *LocalTag) Close() {
 	}
 	s.mu.Unlock()
 	if own {
-		p.detach()
+		p.leave()
 		b.tags.release(p.tag)
 	}
 }

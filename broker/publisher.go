@@ -2,37 +2,44 @@ package broker
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
 
 // maxCredit bounds the credit of a subscription and tag, in bytes, however much the client grants.
 const maxCredit = 1 << 30
 
-// publisher is the publish grant of one session for one tag, with its credit. The client spends credit with each
-// message. The broker returns the credit once the message is routed. While a delivery queue with policy block is full,
-// the broker returns nothing.
+// publisher is the publish grant of one session for one tag. The client spends credit of its account with each message. The broker
+// returns the credit once the message is routed, or stored. While a delivery queue with policy block is full, it returns nothing.
 type publisher struct {
-	session   *session
-	tag       *tag
-	local     atomic.Pointer[LocalTag] // of a client in the process, else nil
-	withholds atomic.Int32             // number of delivery queues that withhold the credit
-	revoked   atomic.Bool              // the identity may no longer publish on the tag: its messages are dropped
-	left      atomic.Bool              // the client has given back the grant
-	carrier   atomic.Pointer[receiver] // of the stream that carries the messages; nil before the first
+	session  *session
+	tag      *tag
+	account  ledger.Account
+	local    atomic.Pointer[LocalTag] // of a client in the process, else nil
+	revoked  atomic.Bool              // the identity may no longer publish on the tag: its messages are dropped
+	promised atomic.Bool              // the client was told that CREDIT means that messages are stored
+	left     atomic.Bool              // the client has given back the grant; changed with mu held
+	carrier  atomic.Pointer[receiver] // of the stream that carries the messages; nil before the first
 
-	mu       sync.Mutex
-	granted  bool                 // the client has received its first window of credit
-	waiting  []native.ResultFrame // results of TAGs that wait until no queue withholds the grant
-	credit   int                  // bytes that the client may still publish; 0 until granted
-	spent    int                  // bytes routed whose credit is not yet returned
-	rooms    []*awaitedRoom       // of Forwarders that are full
-	detached bool                 // the publisher has left: it awaits no room any more
+	order sync.Mutex // held while a run is entered in the account and appended, so that both have the same order
+	lane  *lane      // to the stream of the last append; guarded by order
 
-	unstored unstored // used if the tag is stored at least once; spent is 0 then
+	mu      sync.Mutex           // held while the client is told something with the number of the tag
+	granted bool                 // the client has received its first window of credit
+	waiting []native.ResultFrame // results of TAGs that wait until nothing withholds the grant
+}
+
+var _ ledger.Client = (*publisher)(nil)
+
+func newPublisher(s *session, t *tag) *publisher {
+	p := &publisher{session: s, tag: t}
+	p.account.Init(p, s.cfg.Window)
+	return p
 }
 
 // maxWaitingResults is the most TAGs of one session and tag that may wait for a grant.
@@ -45,6 +52,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 	switch {
 	case p.granted:
 		p.mu.Unlock()
+		result.Stored = p.promised.Load()
 		p.session.client.granted(p, []native.ResultFrame{result})
 		return nil
 	case len(p.waiting) == maxWaitingResults:
@@ -55,113 +63,122 @@ func (p *publisher) grant(result native.ResultFrame) error {
 	first := len(p.waiting) == 1
 	p.mu.Unlock()
 	if first {
-		p.withhold() // holds the grant until all queues were checked
-		for _, q := range p.session.broker.queuesOf(p.tag) {
-			q.stream.Lock()
-			if q.blocked {
-				q.withhold(p)
-			}
-			q.stream.unlock()
-		}
-		if st := p.tag.stored.Load(); st != nil {
-			st.restrain(p)
-		}
-		p.awaitForwarders()
-		p.resume()
+		p.withholdFirst()
+		p.account.Request()
 	}
 	return nil
 }
 
-// sendGrants gives the client its first window and sends the waiting results.
-func (p *publisher) sendGrants() {
-	p.mu.Lock()
-	if p.granted {
-		p.mu.Unlock()
-		return
+// withholdFirst withholds the first credit of p because of what is full already.
+func (p *publisher) withholdFirst() {
+	for _, q := range p.session.broker.queuesOf(p.tag) {
+		q.stream.Lock()
+		if q.hold != nil {
+			q.hold.Add(&p.account)
+		}
+		q.stream.unlock()
 	}
+	if st := p.tag.stored.Load(); st != nil {
+		st.restrain(p)
+	}
+	p.awaitForwarders()
+}
+
+// Granted sends the waiting results. They say what the grant promises now; PrepareStreams looks at that with the lock held.
+func (p *publisher) Granted() {
+	p.mu.Lock()
+	p.promised.Store(p.session.peer != nil && p.isStored())
 	results := p.waiting
+	for i := range results {
+		results[i].Stored = p.promised.Load()
+	}
 	p.granted, p.waiting = true, nil
-	p.credit = p.session.cfg.Window
 	p.mu.Unlock()
 	p.session.client.granted(p, results)
 }
 
-// detach removes p from the queues and Forwarders that withhold its credit. It is called after the session has ended. The caller holds
-// the broker's lock.
-func (p *publisher) detach() {
-	p.leaveForwarders()
-	if p.withholds.Load() == 0 {
+// Credit allows the client n more bytes.
+func (p *publisher) Credit(n int) {
+	if p.session.peer == nil {
+		p.session.client.credit(p, n)
 		return
 	}
-	if st := p.tag.stored.Load(); st != nil {
-		st.forget(p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.left.Load() { // otherwise the number of the tag may mean another one
+		p.session.client.credit(p, n)
 	}
-	for q := range p.tag.queues {
-		q.stream.Lock()
-		q.withheld = slices.DeleteFunc(q.withheld, func(other *publisher) bool { return other == p })
-		q.stream.Unlock()
+}
+
+// NoticeWait is notices.take. A client in the process gets no NOTICEs, so there is nothing to wait for.
+func (p *publisher) NoticeWait() time.Duration { return p.session.noticeWait(clock.Now()) }
+
+// Notice sends a NOTICE. It names the tag only while the number of the tag is the client's.
+func (p *publisher) Notice(n native.NoticeFrame) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.left.Load() {
+		n.Tag = native.ByName
 	}
+	p.session.notice(n)
+}
+
+// leave ends the grant. What it has published is settled as before. The caller holds the broker's lock.
+func (p *publisher) leave() {
+	p.mu.Lock()
+	p.left.Store(true)
+	p.mu.Unlock()
+	p.account.Leave()
 }
 
 // spend subtracts n bytes, the length of a run whose last frame has last bytes. One frame may exceed the credit. After
 // that the client needs new credit.
 func (p *publisher) spend(n, last int) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.credit <= n-last {
-		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("%d bytes on tag %q with credit for %d", n, p.tag.name, p.credit)}
+	if credit, ok := p.account.Spend(n, last); !ok {
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("%d bytes on tag %q with credit for %d", n, p.tag.name, credit)}
 	}
-	p.credit -= n
-	p.spent += n
 	return nil
 }
 
-// returnHalf returns the spent credit if it is at least half a window.
-func (p *publisher) returnHalf() { p.returnCredit(p.session.cfg.Window / 2) }
-
-func (p *publisher) withhold() { p.withholds.Add(1) }
-
-// resume ends one withhold. The end of the last withhold sends the first grant, or returns the credit spent meanwhile.
-func (p *publisher) resume() {
-	if p.withholds.Add(-1) == 0 {
-		p.sendGrants()
-		p.returnCredit(1)
-		p.unstored.mu.Lock()
-		p.returnSettled()
-		p.unstored.mu.Unlock()
-	}
+// isStored reports whether a stream stores the tag at least once.
+func (p *publisher) isStored() bool {
+	st := p.tag.stored.Load()
+	return st != nil && st.config().AtLeastOnce
 }
 
-// returnCredit sends a CREDIT frame for the spent credit, if that is at least least bytes and no queue withholds it.
-func (p *publisher) returnCredit(least int) {
-	if p.withholds.Load() > 0 {
+// ordersCredit reports whether credit returns in the order of the messages, because they are stored, or the client was told so.
+func (p *publisher) ordersCredit() bool { return p.promised.Load() || p.isStored() }
+
+// promiseBroken reports whether the client was told that messages are stored, and no stream stores them any more.
+func (p *publisher) promiseBroken() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.promised.Load() && !p.isStored()
+}
+
+// routed returns the credit of a run of n messages that is routed and not stored. forwarded: another node has passed it on, to which
+// nothing was promised. c is of the stream of the connection; nil without a connection.
+func (p *publisher) routed(n, bytes int, forwarded bool, c *ledger.Confirmations) {
+	if !p.promised.Load() {
+		p.account.Routed(bytes)
 		return
 	}
-	p.mu.Lock()
-	n := p.spent
-	if n < least {
-		p.mu.Unlock()
-		return
+	run := ledger.Run{Bytes: bytes, Confirmations: c}
+	if !forwarded {
+		run.Notice = native.NoticeFrame{
+			Tag: p.tag.id, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores %q: the messages are routed, and not stored", p.tag.name),
+		}
 	}
-	p.spent = 0
-	p.mu.Unlock()
-	p.sendCredit(n)
+	p.account.Enter(run)
 }
 
-// sendCredit allows the client n more bytes.
-func (p *publisher) sendCredit(n int) {
-	if p.left.Load() {
-		return // the number of the tag may mean another one
+// skip returns the credit of a message that is not stored. If credit returns in order, it does behind that of the messages before it,
+// and behind a notice if the message is dropped. It returns false if the notice is left to the caller.
+func (p *publisher) skip(bytes int, notice native.NoticeFrame, c *ledger.Confirmations) bool {
+	if !p.ordersCredit() {
+		p.account.Routed(bytes)
+		return false
 	}
-	p.mu.Lock()
-	p.credit += n
-	p.mu.Unlock()
-	p.session.client.credit(p, n)
-}
-
-// unspend takes n bytes back that were spent: their credit returns in another way.
-func (p *publisher) unspend(n int) {
-	p.mu.Lock()
-	p.spent -= n
-	p.mu.Unlock()
+	p.account.Enter(ledger.Run{Bytes: bytes, Notice: notice, Confirmations: c})
+	return true
 }

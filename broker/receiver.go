@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/clock"
@@ -40,14 +41,14 @@ type receiver struct {
 	validated  uint64      // messages validated in the batch
 
 	records       records // of the run, if its tag is stored
-	confirmations *confirmations
+	confirmations *ledger.Confirmations
 
 	methods     []calledMethod // by number
 	methodNames int            // bytes of the names in methods
 }
 
 func newReceiver(s *session) *receiver {
-	return &receiver{session: s, matchers: newMatchers(s.broker.formats), confirmations: &confirmations{session: s}}
+	return &receiver{session: s, matchers: newMatchers(s.broker.formats), confirmations: ledger.NewConfirmations(s.pong)}
 }
 
 // BatchBegins stores the time at which a batch arrived.
@@ -74,7 +75,14 @@ func (r *receiver) BeforePong(value uint64) bool {
 	if value != 0 && len(r.forwarded) > 0 {
 		r.awaitForwarded()
 	}
-	return value == 0 || r.confirmations.ping(value)
+	if value == 0 {
+		return true
+	}
+	now, err := r.confirmations.Ping(value)
+	if err != nil {
+		r.session.peer.Close(err)
+	}
+	return now
 }
 
 // Pubs routes the leading frames of batch that share a tag. It returns their length in bytes.
@@ -85,7 +93,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		if p = r.session.publisher(first.Tag()); p == nil {
 			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB on tag number %d, which this connection did not get", first.Tag())}
 		}
-		if other := p.carrier.Load(); other != r && (other != nil || !p.carrier.CompareAndSwap(nil, r)) {
+		if !p.carriedBy(r) {
 			return 0, otherStream(first.Tag())
 		}
 		r.last = p
@@ -152,9 +160,14 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if err := p.spend(end, last); err != nil {
 		return 0, err
 	}
-	stored := st != nil && r.store(st, p, end, nil)
+	stored, confirmed := false, false
+	if st != nil {
+		stored, confirmed = r.store(st, p, end, nil)
+	}
 	r.route(p, batch[:end], n, stored, shared)
-	p.returnHalf()
+	if !confirmed {
+		p.routed(n, end, path != nil, r.confirmations)
+	}
 	return end, nil
 }
 
@@ -218,12 +231,9 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 	}
 	p.tag.in.add(1, len(f))
 	r.session.broker.dropped[reason].Add(1)
-	if p.ordersCredit() {
-		p.skip(len(f), notice, r.confirmations)
-		return nil
+	if !p.skip(len(f), notice, r.confirmations) {
+		r.session.notices.add(r.session, r.elapsed, notice)
 	}
-	r.session.notices.add(r.session, r.elapsed, notice)
-	p.returnHalf()
 	return nil
 }
 
@@ -397,10 +407,6 @@ func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.
 		b.countSubscriberGone(b.deliver(q, f, 1, shared, p, &r.unflushed))
 	}
 	clear(r.addressed)
-	if p.ordersCredit() {
-		p.skip(len(f), native.NoticeFrame{}, r.confirmations)
-		return len(f), nil
-	}
-	p.returnHalf()
+	p.skip(len(f), native.NoticeFrame{}, r.confirmations)
 	return len(f), nil
 }

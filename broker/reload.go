@@ -2,6 +2,8 @@ package broker
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"example.com/ferry/protocol/native"
 )
@@ -84,7 +86,9 @@ func (s *session) applyGrants() {
 
 // PrepareStreams checks the list of streams that next replaces. The function that it returns puts next in place. Messages
 // published from then on are stored as next says; a subscription to a stream that next leaves out ends, with a RESULT that says so. A
-// stream that stays, by its name, cannot change AtLeastOnce and Key. The caller opens the engine's streams before, and deletes none
+// stream that stays, by its name, cannot change AtLeastOnce and Key. Messages that wait for a stream which next leaves out are not
+// confirmed: their publishers get a NOTICE. A connection that was told that a tag is stored, and publishes on it, gets GOAWAY draining
+// if it is not stored any more, so that its client dials again and is told what holds then. The caller opens the engine's streams before, and deletes none
 // of those left out before the function has returned.
 func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
 	b.mu.Lock()
@@ -109,15 +113,42 @@ func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
 		for _, st := range before.list {
 			if table.named(st.name()) == nil {
 				st.retire()
+				b.abandon(st)
+			}
+		}
+		for _, s := range b.allSessions() {
+			if s.promiseBroken() {
+				s.drain("the node no longer stores a tag that this client publishes on")
 			}
 		}
 	}, nil
 }
 
+// abandon settles what waits for a stream that is no longer configured.
+func (b *Broker) abandon(st *storedStream) {
+	for _, s := range b.allSessions() {
+		for _, p := range s.publishers() {
+			p.abandon(st)
+		}
+	}
+}
+
+// promiseBroken reports whether the client was told of a tag that its messages are stored, and they are not any more.
+func (s *session) promiseBroken() bool {
+	return slices.ContainsFunc(s.publishers(), (*publisher).promiseBroken)
+}
+
+// publishers returns the session's publish grants.
+func (s *session) publishers() []*publisher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.published))
+}
+
 // retire ends the subscriptions to a stream that is no longer configured.
 func (st *storedStream) retire() {
 	st.mu.Lock()
-	st.gone = true
+	st.gone.Store(true)
 	var subs []*storedSub
 	for r := range st.replays {
 		subs = append(subs, r.sub)

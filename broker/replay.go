@@ -50,7 +50,7 @@ func (r *replay) begin() {
 	st, b := r.sub.stored, r.sub.session.broker
 	st.mu.Lock()
 	st.replays[r] = struct{}{}
-	gone := st.gone
+	gone := st.gone.Load()
 	st.mu.Unlock()
 	if gone {
 		r.sub.revoke(streamGone(st))

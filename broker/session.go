@@ -82,6 +82,9 @@ func (s *session) welcome(conn *peer.Conn, addr string) {
 	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
 }
 
+// pong sends the response to a PING.
+func (s *session) pong(value uint64) { s.peer.Pong(value) }
+
 // publisher returns the session's publish grant for a tag, or nil.
 func (s *session) publisher(tag uint32) *publisher {
 	s.mu.Lock()
@@ -113,7 +116,7 @@ var frameHandlers = peer.Table[*receiver]{
 		result := native.ResultFrame{Kind: native.Tag, Ref: v.Ref}
 		p, err := r.session.publisherOf(v.Name)
 		if err == nil {
-			result.Value, result.Stored = p.tag.id, p.ordersCredit()
+			result.Value = p.tag.id
 			err = p.grant(result)
 		}
 		if err != nil {
@@ -197,7 +200,7 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 	defer s.mu.Unlock()
 	p := s.published[t.id]
 	if p == nil {
-		p = &publisher{session: s, tag: t}
+		p = newPublisher(s, t)
 		if s.published == nil {
 			s.published = map[uint32]*publisher{}
 		}

@@ -36,7 +36,7 @@ func TestSessionsOfTheSpecification(t *testing.T) {
 
 func play(t *testing.T, p *peer, name string) {
 	t.Helper()
-	file, err := os.Open("../../protocol/native/testdata/" + name)
+	file, err := os.Open("../protocol/native/testdata/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

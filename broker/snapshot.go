@@ -145,7 +145,7 @@ func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
 		v.QueuedBytes += q.frames.Bytes()
 		v.QueuedMessages += q.frames.Count()
 		v.Credit = min(v.Credit, q.credit)
-		v.Withheld += len(q.withheld)
+		v.Withheld += q.hold.Len()
 		v.Dropped += q.dropped
 		q.stream.Unlock()
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/engine"
 	"example.com/ferry/field"
 	"example.com/ferry/internal/topic"
@@ -75,23 +76,23 @@ func (s Stored) fill() Stored {
 // storedStream is a stream of the Broker.
 type storedStream struct {
 	cfg   atomic.Pointer[Stored]
-	bound int // bytes that may wait to be stored
+	bound int // bytes of memory that may wait to be stored
 
 	stored   counters
 	pending  atomic.Int64 // bytes of frames that wait to be stored
+	held     atomic.Int64 // bytes of memory of these, which the bound is for
 	waiting  atomic.Int64 // messages that wait to be stored
 	refused  atomic.Uint64
 	dropped  atomic.Uint64
 	progress atomic.Int64 // when the engine last stored something, or had nothing to store, as clock.Now
 	asking   atomic.Bool  // the engine is being asked why it waits
 	reason   atomic.Pointer[string]
+	gone     atomic.Bool // the stream is no longer configured; changed with mu held
 
 	mu       sync.Mutex
-	blocked  bool         // pending exceeded bound and has not become half of it since
-	withheld []*publisher // publishers whose credit is withheld while the stream is blocked
+	hold     *ledger.Hold // since held has exceeded bound, until it is at most half of it; else nil
 	durables map[string]*durable
 	replays  map[*replay]struct{}
-	gone     bool // the stream is no longer configured
 }
 
 func newStoredStream(s Stored, bound int) *storedStream {

@@ -3,8 +3,8 @@ package broker
 import (
 	"errors"
 	"fmt"
-	"slices"
 
+	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/engine"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
@@ -65,29 +65,40 @@ func valueAt(f format.Format, payload []byte, p field.Path) []byte {
 	return payload[s.Off:s.End]
 }
 
-// store appends the run in r.records, whose frames have that many bytes, to the stream. It returns false if the stream drops the run.
-// done, if not nil, is called when an at-least-once stream has stored the run.
-func (r *receiver) store(st *storedStream, p *publisher, bytes int, done func(error)) bool {
+// store appends the run in r.records, whose frames have that many bytes, to the stream. kept is false if the stream drops the run. If
+// confirmed is true, the credit of the run returns when the run is stored, and done, if not nil, is called then.
+func (r *receiver) store(st *storedStream, p *publisher, bytes int, done func(error)) (kept, confirmed bool) {
 	n := len(r.records.list)
 	if st.config().AtLeastOnce {
 		p.append(st, r.records.list, bytes, r.confirmations, done)
-		return true
+		return true, true
 	}
-	if st.pending.Load() >= int64(st.bound) {
+	if st.held.Load() >= int64(st.bound) {
 		st.dropped.Add(uint64(n))
-		return false
+		return false, false
 	}
 	st.begin(p.tag, n, bytes)
 	tag := p.tag
 	st.config().Stream.Append(r.records.list, func(err error) { _, _ = st.end(tag, n, bytes, err) })
-	return true
+	return true, false
 }
+
+// What a message that waits to be stored, and an append of several, hold in the engine and the ledger beside the bytes of the frames:
+// the record with its strings and slices, the place in a queue that has room to grow, and the run.
+const (
+	heldByMessage = 400
+	heldByAppend  = 600
+)
+
+// heldBy returns the bytes that an append of n messages holds while it waits.
+func heldBy(n, bytes int) int64 { return int64(bytes + n*heldByMessage + heldByAppend) }
 
 // begin counts an append of n messages.
 func (st *storedStream) begin(t *tag, n, bytes int) {
 	if st.pending.Add(int64(bytes)) == int64(bytes) {
 		st.progress.Store(clock.Now())
 	}
+	st.held.Add(heldBy(n, bytes))
 	st.waiting.Add(int64(n))
 	t.appending.Add(1)
 }
@@ -109,7 +120,8 @@ func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.Ap
 	}
 	st.waiting.Add(-int64(n))
 	t.appending.Add(-1)
-	if st.pending.Add(-int64(bytes)) <= int64(st.bound/2) {
+	st.pending.Add(-int64(bytes))
+	if st.held.Add(-heldBy(n, bytes)) <= int64(st.bound/2) {
 		st.release()
 	}
 	return refused, err == nil || refused != nil
@@ -119,30 +131,30 @@ func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.Ap
 func (st *storedStream) restrain(p *publisher) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	pending := st.pending.Load()
-	st.blocked = pending > int64(st.bound) || st.blocked && pending > int64(st.bound/2)
-	if st.blocked && !slices.Contains(st.withheld, p) {
-		p.withhold()
-		st.withheld = append(st.withheld, p)
+	if st.hold == nil && st.held.Load() > int64(st.bound) {
+		st.hold = &ledger.Hold{}
+	}
+	if st.hold != nil {
+		st.hold.Add(&p.account)
 	}
 }
 
 // release returns the withheld credit if at most half of the bound waits to be stored.
 func (st *storedStream) release() {
 	st.mu.Lock()
-	var publishers []*publisher
-	if st.blocked && st.pending.Load() <= int64(st.bound/2) {
-		publishers, st.withheld, st.blocked = st.withheld, nil, false
+	var hold *ledger.Hold
+	if st.held.Load() <= int64(st.bound/2) {
+		hold, st.hold = st.hold, nil
 	}
 	st.mu.Unlock()
-	for _, p := range publishers {
-		p.resume()
+	if hold != nil {
+		hold.Release()
 	}
 }
 
-// forget removes a publisher whose session has ended.
-func (st *storedStream) forget(p *publisher) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	st.withheld = slices.DeleteFunc(st.withheld, func(other *publisher) bool { return other == p })
+// goneNotice says that n messages are not stored, because the stream is no longer configured.
+func (st *storedStream) goneNotice(t *tag, n int) native.NoticeFrame {
+	return native.NoticeFrame{
+		Tag: t.id, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores the stream %q", st.name()),
+	}
 }

@@ -96,7 +96,7 @@ func (st *storedStream) stats() StreamStats {
 		v.Waiting = *reason
 	}
 	st.mu.Lock()
-	v.Withheld = len(st.withheld)
+	v.Withheld = st.hold.Len()
 	durables := make([]*durable, 0, len(st.durables))
 	for _, d := range st.durables {
 		durables = append(durables, d)

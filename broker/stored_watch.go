@@ -66,10 +66,8 @@ func (st *storedStream) explain(b *Broker) {
 
 // publishersOf returns the publishers of the session whose messages wait to be stored in a stream.
 func (s *session) publishersOf(st *storedStream) (waiting []*publisher) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range s.published {
-		if p.tag.stored.Load() == st && p.unstored.waiting() {
+	for _, p := range s.publishers() {
+		if p.tag.stored.Load() == st && p.account.Waiting() {
 			waiting = append(waiting, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -28,7 +29,7 @@ type subscriberStream struct {
 	local     *localOutlet              // the outlet, if the client is in the process
 	selected  uint32                    // subscription to which the client assigns the next PUB
 	ready     peer.FIFO[*deliveryQueue] // queues that have messages and credit, and wait for room
-	resumable []*publisher              // publishers whose credit is released after the lock
+	resumable []*ledger.Hold            // of queues that are half empty; released after the lock
 	members   []*member                 // members of durables that wait for room
 	*streamCalls
 }
@@ -117,22 +118,22 @@ func (s *subscriberStream) dropLegs() {
 	}
 }
 
-// takeResumable returns a function that resumes the publishers in resumable, or nil if there are none. That function
+// takeResumable returns a function that releases what is in resumable, or nil if there is nothing. That function
 // locks the publishers' own streams, so the caller must release the lock first.
 func (s *subscriberStream) takeResumable() func() {
 	if len(s.resumable) == 0 {
 		return nil
 	}
-	publishers := s.resumable
+	holds := s.resumable
 	s.resumable = nil
 	return func() {
-		for _, p := range publishers {
-			p.resume()
+		for _, h := range holds {
+			h.Release()
 		}
 	}
 }
 
-// unlock releases the lock and then resumes the publishers in resumable.
+// unlock releases the lock and then what is in resumable.
 func (s *subscriberStream) unlock() {
 	resume := s.takeResumable()
 	s.Unlock()
