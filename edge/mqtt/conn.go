@@ -155,6 +155,9 @@ func (c *conn) handle(p wire.Packet) error {
 			err = c.checkCodes(wire.Suback, v.Filters.Len())
 		}
 		if err == nil {
+			err = c.checkFilters(v.Filters)
+		}
+		if err == nil {
 			c.subscribe(&v)
 		}
 		return err
@@ -268,13 +271,14 @@ func (c *conn) attend() {
 	full := c.conn.Full()
 	var failure error
 	var settled []delivered
+	more := false
 	if s.exchange != nil {
 		c.pendingFull = len(s.pending.list) >= s.server.cfg.MaxInFlight
 		if !full {
 			if s.repeating {
 				s.resend()
 			}
-			s.sendRetained()
+			more = s.sendRetained()
 		}
 		failure, settled = s.failure, s.settled
 		s.settled = nil
@@ -290,6 +294,9 @@ func (c *conn) attend() {
 		c.conn.WriteShared(out, out.B)
 		out.Release()
 		c.watch()
+	}
+	if more {
+		s.wake()
 	}
 	ack(settled)
 	if failure != nil {

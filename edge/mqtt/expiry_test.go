@@ -106,16 +106,15 @@ func TestExpiryClock(t *testing.T) {
 // TestRetainedExpiry: a retained message is sent with what is left of its interval, and not after that.
 func TestRetainedExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &retainedStore{limit: usage{8, 1 << 20}, owned: map[string]usage{}}
+		server := &Server{}
+		store := &server.retained
+		store.limit, store.owned = usage{8, 1 << 20}, map[string]usage{}
 		ps := wire.AppendUint(nil, wire.MessageExpiryInterval, 10)
 		store.set(newRetained("i", "a", &mqttmessage.Entry{Known: true, Properties: ps}, []byte("x")), 100)
 		time.Sleep(4 * time.Second)
 		x := &sub{tags: "a"}
-		s := &session{server: &Server{}, conn: &conn{}, subs: []*sub{x}, peer: peerLimits{version: wire.V5}, exchange: &exchange{}}
-		for _, m := range store.matching(nil, "#") {
-			s.retained = append(s.retained, retainedSend{x, m}, retainedSend{x, m})
-		}
-		first := s.retained[0]
+		s := &session{server: server, conn: &conn{}, subs: []*sub{x}, peer: peerLimits{version: wire.V5}, exchange: &exchange{}}
+		s.walkRetained(x)
 		s.sendRetained()
 		if s.out == nil || len(s.retained) != 0 {
 			t.Fatal("the retained message is not sent")
@@ -130,10 +129,10 @@ func TestRetainedExpiry(t *testing.T) {
 		}
 		s.release()
 		time.Sleep(6 * time.Second)
-		s.retained = []retainedSend{first}
+		s.walkRetained(x)
 		s.sendRetained()
 		store.removeExpired()
-		if s.out != nil || len(store.matching(nil, "#")) != 0 || store.all != (usage{}) {
+		if s.out != nil || len(store.list) != 0 || store.all != (usage{}) {
 			t.Errorf("an expired message is sent, or stays: %+v", store.all)
 		}
 	})
@@ -152,7 +151,7 @@ func TestRestoreWithoutRoom(t *testing.T) {
 		t.Fatal("there is no room for a second message")
 	}
 	store.restore(refused, before)
-	if got := store.matching(nil, "#"); len(got) != 1 || got[0].tag != "b" || store.all != got[0].usage() || store.owned["i"] != store.all {
+	if got := store.list; len(got) != 1 || got[0].tag != "b" || store.all != got[0].usage() || store.owned["i"] != store.all {
 		t.Errorf("%d messages, %+v, %+v of the identity", len(got), store.all, store.owned["i"])
 	}
 }

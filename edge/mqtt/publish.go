@@ -172,7 +172,7 @@ func (c *conn) forgetReceived(id uint16, qos byte) {
 func (c *conn) publishRetained(e *mqttmessage.Entry) {
 	r := &c.ls.run
 	store := &c.ls.server.retained
-	kept := newRetained(c.session.identity(), r.topic.name, e, r.messages[0].Payload)
+	kept := newRetained(c.session.key, r.topic.name, e, r.messages[0].Payload)
 	before, ok := store.set(kept, c.ls.server.identityShare())
 	if !ok {
 		k := r.packets[0]

@@ -1,6 +1,8 @@
 package mqtt
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -9,14 +11,15 @@ import (
 	wire "example.com/ferry/protocol/mqtt"
 )
 
-// retainedMessage is the retained message of a topic. It does not change.
+// retainedMessage is the retained message of a topic. It does not change once it is in the store.
 type retainedMessage struct {
 	tag        string
-	identity   string // that has published it
+	client     string // sessionKey of the client that has published it
+	identity   string // of client
 	qos        byte
-	time       int64 // when it was published, in Unix nanoseconds
-	expires    int64 // as expiryOf returns it
-	publisher  uint64
+	time       int64  // when it was published, in Unix nanoseconds
+	expires    int64  // as expiryOf returns it
+	number     uint64 // of the change that has put it into the store
 	properties wire.Properties
 	payload    []byte
 }
@@ -26,31 +29,81 @@ func (m *retainedMessage) usage() usage {
 	if m == nil || len(m.payload) == 0 {
 		return usage{}
 	}
-	return usage{1, len(m.tag) + len(m.properties) + len(m.payload) + retainedOverhead}
+	return usage{1, len(m.tag) + len(m.client) + len(m.properties) + len(m.payload) + retainedOverhead}
 }
 
 // retainedOverhead is what a retained message takes beside its content, in bytes.
 const retainedOverhead = 128
 
+func (m *retainedMessage) clientID() string {
+	_, id, _ := strings.Cut(m.client, "\x00")
+	return id
+}
+
 func (m *retainedMessage) expired() bool {
 	return m.expires != 0 && m.expires <= time.Now().UnixNano()
 }
 
-// retainedStore has the retained messages, by the levels of their topics. All methods may overlap.
+// retainedStore has the retained messages, in the order of their topics. All methods may overlap.
 type retainedStore struct {
 	limit usage // of all messages
 
-	mu    sync.Mutex
-	root  retainedLevel
-	all   usage
-	owned map[string]usage // by identity
-	dirty bool             // it has changed since all was last called by save
+	mu      sync.Mutex
+	list    []*retainedMessage // sorted by compareTopics
+	changes uint64             // the number of the last message that was put in
+	all     usage
+	owned   map[string]usage // by identity
+	dirty   bool             // it has changed since all was last called by save
 }
 
-// retainedLevel is a level of topics.
-type retainedLevel struct {
-	message *retainedMessage // of the topic that ends here
-	below   map[string]*retainedLevel
+// compareTopics orders topics so that one stands right before all topics below it: the separator is less than all other bytes.
+func compareTopics(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		switch x, y := a[i], b[i]; {
+		case x == y:
+		case x == '/':
+			return -1
+		case y == '/':
+			return 1
+		default:
+			return cmp.Compare(x, y)
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// find returns where the message of a topic is in the list, or would be. The caller holds the lock.
+func (r *retainedStore) find(tag string) (at int, found bool) {
+	return slices.BinarySearchFunc(r.list, tag, func(m *retainedMessage, tag string) int { return compareTopics(m.tag, tag) })
+}
+
+// of returns the message of a topic, or nil. The caller holds the lock.
+func (r *retainedStore) of(tag string) *retainedMessage {
+	if at, found := r.find(tag); found {
+		return r.list[at]
+	}
+	return nil
+}
+
+// put makes m the message of its topic. The caller holds the lock.
+func (r *retainedStore) put(m *retainedMessage) {
+	if m.number == 0 { // otherwise it was there before
+		r.changes++
+		m.number = r.changes
+	}
+	if at, found := r.find(m.tag); found {
+		r.list[at] = m
+	} else {
+		r.list = slices.Insert(r.list, at, m)
+	}
+}
+
+// remove removes the message of a topic, if there is one. The caller holds the lock.
+func (r *retainedStore) remove(tag string) {
+	if at, found := r.find(tag); found {
+		r.list = slices.Delete(r.list, at, at+1)
+	}
 }
 
 // set makes m the retained message of its topic; without a payload, the topic has none. It returns the former one. ok is false if there
@@ -58,7 +111,7 @@ type retainedLevel struct {
 func (r *retainedStore) set(m *retainedMessage, each share) (before *retainedMessage, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before = r.root.find(m.tag)
+	before = r.of(m.tag)
 	return before, r.replace(before, m, each)
 }
 
@@ -66,7 +119,7 @@ func (r *retainedStore) set(m *retainedMessage, each share) (before *retainedMes
 func (r *retainedStore) restore(m, before *retainedMessage) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.root.find(m.tag)
+	now := r.of(m.tag)
 	if len(m.payload) == 0 && now != nil || len(m.payload) > 0 && now != m {
 		return
 	}
@@ -87,9 +140,9 @@ func (r *retainedStore) replace(before, m *retainedMessage, each share) (ok bool
 		if all.above(r.limit) || !r.allows(each, r.owned[m.identity].with(grown, usage{}), all, grown) {
 			return false
 		}
-		r.root.put(m)
+		r.put(m)
 	} else if before != nil {
-		r.root.remove(m.tag)
+		r.remove(m.tag)
 	}
 	if added == removed && added.count == 0 {
 		return true // there was none
@@ -119,115 +172,14 @@ func (r *retainedStore) count(identity string, added, removed usage) {
 	}
 }
 
-func (l *retainedLevel) find(tag string) *retainedMessage {
-	for more := true; more; {
-		var level string
-		level, tag, more = strings.Cut(tag, "/")
-		if l = l.below[level]; l == nil {
-			return nil
-		}
-	}
-	return l.message
-}
-
-func (l *retainedLevel) put(m *retainedMessage) {
-	for rest, more := m.tag, true; more; {
-		var level string
-		level, rest, more = strings.Cut(rest, "/")
-		next := l.below[level]
-		if next == nil {
-			next = &retainedLevel{}
-			if l.below == nil {
-				l.below = map[string]*retainedLevel{}
-			}
-			l.below[strings.Clone(level)] = next
-		}
-		l = next
-	}
-	l.message = m
-}
-
-// remove removes the message of tag, and the levels that are empty then. A tag has at most topic.MaxLen levels.
-func (l *retainedLevel) remove(tag string) (empty bool) {
-	level, rest, more := strings.Cut(tag, "/")
-	next := l.below[level]
-	switch {
-	case next == nil:
-	case !more:
-		next.message = nil
-		if len(next.below) == 0 {
-			delete(l.below, level)
-		}
-	case next.remove(rest):
-		delete(l.below, level)
-	}
-	return len(l.below) == 0 && l.message == nil
-}
-
-// matching appends the messages whose topics match filter to list, without those that have expired.
-func (r *retainedStore) matching(list []*retainedMessage, filter string) []*retainedMessage {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.root.match(filter, true, func(m *retainedMessage) {
-		if !m.expired() {
-			list = append(list, m)
-		}
-	})
-	return list
-}
-
-func (l *retainedLevel) match(filter string, first bool, found func(*retainedMessage)) {
-	level, rest, more := strings.Cut(filter, "/")
-	if level == "#" {
-		l.all(first, found)
-		return
-	}
-	for name, next := range l.below {
-		if level == "+" && first && strings.HasPrefix(name, "$") {
-			continue
-		}
-		if level != "+" {
-			if next = l.below[level]; next == nil {
-				return
-			}
-		}
-		switch {
-		case more:
-			next.match(rest, false, found)
-		case next.message != nil:
-			found(next.message)
-		}
-		if level != "+" {
-			return
-		}
-	}
-}
-
-// all calls found for the message of this level and of all below: "a/#" also matches "a".
-func (l *retainedLevel) all(first bool, found func(*retainedMessage)) {
-	if l.message != nil {
-		found(l.message)
-	}
-	for name, next := range l.below {
-		if !first || !strings.HasPrefix(name, "$") {
-			next.all(false, found)
-		}
-	}
-}
-
 // removeExpired removes messages whose expiry interval is over.
 func (r *retainedStore) removeExpired() {
-	var expired []*retainedMessage
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	visit := func(m *retainedMessage) {
+	for _, m := range slices.Clone(r.list) {
 		if m.expired() {
-			expired = append(expired, m)
+			r.replace(m, &retainedMessage{tag: m.tag}, 100)
 		}
-	}
-	r.root.all(false, visit)
-	for _, m := range expired {
-		r.replace(m, &retainedMessage{tag: m.tag}, 100)
 	}
 }
 
@@ -239,8 +191,7 @@ func (r *retainedStore) takeChanged() (all []*retainedMessage, changed bool) {
 		return nil, false
 	}
 	r.dirty = false
-	r.root.all(false, func(m *retainedMessage) { all = append(all, m) })
-	return all, true
+	return slices.Clone(r.list), true
 }
 
 func (r *retainedStore) size() (count, bytes int) {
@@ -249,39 +200,12 @@ func (r *retainedStore) size() (count, bytes int) {
 	return r.all.count, r.all.bytes
 }
 
-// retainedSend is a retained message that a new subscription gets.
-type retainedSend struct {
-	sub     *sub
-	message *retainedMessage
-}
-
-// sendRetained appends retained messages as far as there is room. The caller holds the lock.
-func (s *session) sendRetained() {
-	n := 0
-	for n < len(s.retained) && s.takeRetained(&s.retained[n]) {
-		n++
-	}
-	clear(s.retained[:n])
-	if s.retained = s.retained[n:]; len(s.retained) == 0 {
-		s.retained = nil
-	}
-}
-
-func (s *session) takeRetained(r *retainedSend) bool {
-	x, m := r.sub, r.message
-	properties, expired := remaining(m.properties, m.expires)
-	if expired || x.noLocal && m.publisher == s.number {
-		return true
-	}
-	p := wire.PublishPacket{QoS: min(m.qos, x.qos), Retain: true, Properties: properties, Payload: m.payload}
-	return s.send(x, m.tag, &p, 0, m.expires)
-}
-
-// newRetained returns a copy of a message that an identity publishes as the retained one of its topic.
-func newRetained(identity, tag string, e *mqttmessage.Entry, payload []byte) *retainedMessage {
+// newRetained returns a copy of a message that a client publishes as the retained one of its topic.
+func newRetained(client, tag string, e *mqttmessage.Entry, payload []byte) *retainedMessage {
 	now := time.Now().UnixNano()
+	identity, _, _ := strings.Cut(client, "\x00")
 	return &retainedMessage{
-		tag: tag, identity: identity, qos: e.QoS, time: now, expires: expiryOf(e.Properties, now), publisher: e.Publisher,
+		tag: tag, client: client, identity: identity, qos: e.QoS, time: now, expires: expiryOf(e.Properties, now),
 		properties: append(wire.Properties(nil), e.Properties...), payload: append([]byte(nil), payload...),
 	}
 }

@@ -39,6 +39,7 @@ type setup struct {
 	server   mqtt.Config
 	listener mqtt.ListenerConfig
 	streams  map[string]broker.Stored // by name
+	hanging  chan struct{}            // see cursors
 }
 
 func newRig(t *testing.T, c setup) *rig {
@@ -48,7 +49,7 @@ func newRig(t *testing.T, c setup) *rig {
 	}
 	c.broker.Formats = []format.Format{json.Format{}}
 	c.broker.Log = slog.New(slog.DiscardHandler)
-	r := &rig{t: t, cursors: &cursors{streams: map[string]engine.Stream{}}}
+	r := &rig{t: t, cursors: &cursors{streams: map[string]engine.Stream{}, hanging: c.hanging}}
 	for name, s := range c.streams {
 		c.broker.Stored = append(c.broker.Stored, s)
 		r.cursors.streams[name] = s.Stream
@@ -103,6 +104,7 @@ func stored(t *testing.T, tags ...string) broker.Stored {
 type cursors struct {
 	streams map[string]engine.Stream
 	forget  func(stream, durable string) error
+	hanging chan struct{} // Delete waits until it is closed; nil means that it does not
 }
 
 func (c *cursors) List(ctx context.Context, prefix string) (list []mqtt.Cursor, err error) {
@@ -121,6 +123,9 @@ func (c *cursors) List(ctx context.Context, prefix string) (list []mqtt.Cursor, 
 }
 
 func (c *cursors) Delete(ctx context.Context, cursor mqtt.Cursor) error {
+	if c.hanging != nil {
+		<-c.hanging
+	}
 	if err := c.forget(cursor.Stream, cursor.Name); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -208,7 +209,7 @@ func (v *Server) endSession(s *session) {
 	}
 	if k != nil {
 		if w != nil {
-			v.publishWill(k, w)
+			v.publishWill(k, s, w)
 		}
 		k.Close()
 	}
@@ -244,19 +245,15 @@ func (v *Server) crowded() bool {
 // saved.
 const maintainInterval = time.Second
 
-// maintain is the goroutine of the Server.
+// maintain is what the Server does by itself, until it is stopped. What waits for the engine has a goroutine of its own: wills and sessions do not
+// wait for an engine that hangs.
 func (v *Server) maintain() {
 	defer close(v.ended)
 	ctx, cancel := context.WithCancel(context.Background())
+	var removing sync.WaitGroup
+	removing.Go(func() { v.keepRemoving(ctx) })
+	defer removing.Wait()
 	defer cancel()
-	go func() {
-		select {
-		case <-v.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	v.removeOrphans(ctx)
 	tick := time.NewTicker(maintainInterval)
 	defer tick.Stop()
 	saver := saver{server: v}
@@ -264,15 +261,30 @@ func (v *Server) maintain() {
 		select {
 		case <-v.stop:
 			return
-		case <-v.remove:
-			v.removeDurables(ctx)
 		case now := <-tick.C:
 			v.expire(now)
 			v.publishWills(now)
 			v.retained.removeExpired()
-			v.removeDurables(ctx)
 			saver.saveIfDue(now)
 		}
+	}
+}
+
+// keepRemoving removes durables of sessions that have ended, until ctx ends.
+func (v *Server) keepRemoving(ctx context.Context) {
+	tick := time.NewTicker(maintainInterval) // tries again what has failed
+	defer tick.Stop()
+	for orphans := v.removeOrphans(ctx, slog.LevelWarn); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-v.remove:
+		case <-tick.C:
+			if !orphans {
+				orphans = v.removeOrphans(ctx, slog.LevelDebug)
+			}
+		}
+		v.removeDurables(ctx)
 	}
 }
 
@@ -301,17 +313,18 @@ func (v *Server) durablePrefix() string {
 // removeTimeout bounds how long the engine may take to remove a durable.
 const removeTimeout = 10 * time.Second
 
-// removeOrphans removes durables that belong to no session: the process has ended before it could.
-func (v *Server) removeOrphans(ctx context.Context) {
+// removeOrphans removes durables that belong to no session: the process has ended before it could. It reports whether the engine has said
+// which there are. Otherwise it logs at level.
+func (v *Server) removeOrphans(ctx context.Context, level slog.Level) (known bool) {
 	if v.cfg.Cursors == nil {
-		return
+		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, removeTimeout)
 	defer cancel()
 	all, err := v.cfg.Cursors.List(ctx, v.durablePrefix())
 	if err != nil {
-		v.cfg.Log.Warn("mqtt: the durables of former sessions are not known", "err", err)
-		return
+		v.cfg.Log.Log(ctx, level, "mqtt: the durables of former sessions are not known yet", "err", err)
+		return false
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -328,6 +341,7 @@ func (v *Server) removeOrphans(ctx context.Context) {
 			v.removeDurable(c)
 		}
 	}
+	return true
 }
 
 // removeDurables removes the durables of sessions that have ended. Those that cannot be removed now are tried again.

@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -48,7 +49,7 @@ type exchange struct {
 	flights  flights
 	received map[uint16]receivedState // packet identifiers of QoS 2 that the client has not released
 	pending  pending                  // messages of the client that wait to be stored
-	retained []retainedSend           // retained messages for new subscriptions
+	retained []*retainedWalk          // new subscriptions that get retained messages
 	settled  []delivered              // messages of durables that are done, which the loop acks
 	aliases  []string                 // topics by alias - 1, in messages for the client
 	failure  error                    // ends the connection
@@ -95,11 +96,12 @@ type sub struct {
 	qos               byte
 	noLocal           bool
 	retainAsPublished bool
-	id                uint32 // Subscription Identifier; 0 means none
-	ready             bool   // SUBACK is written: messages may follow
-	opened            bool   // the broker says that it begins
-	removed           bool   // it has ended
-	failure           error  // why it does not
+	id                uint32        // Subscription Identifier; 0 means none
+	ready             bool          // SUBACK is written: messages may follow
+	opened            bool          // the broker says that it begins
+	removed           bool          // it has ended
+	failure           error         // why it does not
+	walk              *retainedWalk // sends retained messages; nil if there is none
 
 	// Of the owner.
 	durable Cursor // the zero value means none
@@ -135,14 +137,8 @@ func (s *session) removeSub(x *sub) {
 	if s.exchange == nil {
 		return
 	}
-	kept := s.retained[:0]
-	for _, r := range s.retained {
-		if r.sub != x {
-			kept = append(kept, r)
-		}
-	}
-	clear(s.retained[len(kept):])
-	s.retained = kept
+	s.retained = slices.DeleteFunc(s.retained, func(w *retainedWalk) bool { return w.sub == x })
+	x.walk = nil
 }
 
 // room returns the outgoing buffer with room for n bytes. The caller holds the lock.

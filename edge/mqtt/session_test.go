@@ -158,3 +158,20 @@ func TestRestart(t *testing.T) {
 	sub.sub("r", 0)
 	sub.want("r", "kept", 0)
 }
+
+// TestEngineThatHangs: while the engine does not remove a durable, delayed wills are published and sessions are saved.
+func TestEngineThatHangs(t *testing.T) {
+	hanging := make(chan struct{})
+	defer close(hanging)
+	r := newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "stored/#")}, hanging: hanging})
+	other := r.connect(wire.V5, "other")
+	other.sub("will", 1)
+	gone := r.connect(wire.V5, "gone", lasting)
+	gone.sub("stored/#", 1)
+	gone.unsubscribe("stored/#") // its durable is removed
+	late := r.connect(wire.V5, "late", lasting, func(p *wire.ConnectPacket) {
+		p.Will = &wire.Will{Topic: []byte("will"), Payload: []byte("gone"), QoS: 1, Properties: wire.AppendUint(nil, wire.WillDelayInterval, 1)}
+	})
+	_ = late.conn.Close()
+	other.want("will", "gone", 1)
+}

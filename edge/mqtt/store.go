@@ -64,6 +64,7 @@ type storedReceived = uint16
 type storedRetained struct {
 	Tag        string `json:"tag"`
 	Identity   string `json:"identity,omitempty"`
+	Client     string `json:"client,omitempty"`
 	QoS        byte   `json:"qos"`
 	Time       int64  `json:"time"`
 	Properties []byte `json:"properties,omitempty"`
@@ -90,7 +91,7 @@ func (v *Server) load() error {
 		}
 	}
 	for _, r := range retained {
-		m := &retainedMessage{tag: r.Tag, identity: r.Identity, qos: r.QoS, time: r.Time, payload: r.Payload}
+		m := &retainedMessage{tag: r.Tag, client: sessionKey(r.Identity, r.Client), identity: r.Identity, qos: r.QoS, time: r.Time, payload: r.Payload}
 		if wire.CheckProperties(wire.Publish, r.Properties) == nil {
 			m.properties, m.expires = r.Properties, expiryOf(r.Properties, r.Time)
 		}
@@ -259,7 +260,7 @@ func (v *Server) Save() error {
 	if all, changed := v.retained.takeChanged(); changed {
 		list := []storedRetained{}
 		for _, m := range all {
-			list = append(list, storedRetained{m.tag, m.identity, m.qos, m.time, m.properties, m.payload})
+			list = append(list, storedRetained{m.tag, m.identity, m.clientID(), m.qos, m.time, m.properties, m.payload})
 		}
 		if err := v.write(retainedFile, list); err != nil {
 			v.retained.mu.Lock()

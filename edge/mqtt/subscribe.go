@@ -36,6 +36,20 @@ type requested struct {
 	waiting bool // for LocalHandler.Opened
 }
 
+// checkFilters returns an error for a filter that MQTT 3.1.1 does not allow: its SUBACK cannot say so, and section 4.8 has the connection closed. MQTT 5.0
+// has a reason code for each filter.
+func (c *conn) checkFilters(fs wire.Filters) error {
+	if c.version == wire.V5 {
+		return nil
+	}
+	for o := range fs.All() {
+		if _, err := wire.ParseFilter(string(o.Filter)); err != nil {
+			return &wire.Error{Code: wire.TopicFilterInvalid, Kind: wire.Subscribe, Close: true, Reason: err.Error()}
+		}
+	}
+	return nil
+}
+
 // subscribe handles SUBSCRIBE. MQTT 5.0, section 3.8.
 func (c *conn) subscribe(v *wire.SubscribePacket) {
 	id, _ := v.Properties.Uint(wire.SubscriptionIdentifier)
@@ -48,7 +62,10 @@ func (c *conn) subscribe(v *wire.SubscribePacket) {
 	r := &request{id: v.ID}
 	for o := range v.Filters.All() {
 		code := wire.ReasonCode(o.QoS)
-		q, err := c.subscribeOne(&o, id, where)
+		q, err := requested{}, errTooManyFilters
+		if len(r.codes) < maxFilters {
+			q, err = c.subscribeOne(&o, id, where)
+		}
 		if err != nil {
 			c.ls.server.cfg.Log.Debug("mqtt: subscription refused", "client", c.session.clientID(), "identity", c.session.identity(), "filter", string(o.Filter), "err", err)
 			code = subscribeCode(err)
@@ -61,6 +78,11 @@ func (c *conn) subscribe(v *wire.SubscribePacket) {
 	c.request = r
 	c.finishRequest()
 }
+
+// maxFilters bounds the subscriptions that one SUBSCRIBE makes: a packet must not keep the loop from its other connections.
+const maxFilters = 1024
+
+var errTooManyFilters error = &wire.Error{Code: wire.QuotaExceeded, Reason: "a SUBSCRIBE has at most 1024 filters"}
 
 // subscribeOne makes or replaces a subscription. The error says why it is refused.
 func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q requested, err error) {
@@ -161,27 +183,11 @@ func (c *conn) finishRequest() {
 	for _, x := range failed {
 		c.ls.server.removeDurable(x.durable)
 	}
-	var found []*retainedMessage
-	for _, q := range r.subs {
-		if q.retain && s.find(q.sub.filter) == q.sub {
-			found = c.ls.server.retained.matching(found[:0], q.sub.tags)
-			if len(found) == 0 {
-				continue
-			}
-			s.mu.Lock()
-			s.needExchange()
-			for _, m := range found {
-				if len(s.retained) == s.server.cfg.MaxRetained {
-					s.server.counters.dropped.Add(1)
-					continue
-				}
-				s.retained = append(s.retained, retainedSend{q.sub, m})
-			}
-			s.mu.Unlock()
-		}
-	}
 	s.mu.Lock()
 	for _, q := range r.subs {
+		if q.retain && !q.sub.removed {
+			s.walkRetained(q.sub)
+		}
 		q.sub.ready = true
 	}
 	s.mu.Unlock()
@@ -191,10 +197,15 @@ func (c *conn) finishRequest() {
 // unsubscribe handles UNSUBSCRIBE. MQTT 5.0, section 3.10.
 func (c *conn) unsubscribe(v *wire.UnsubscribePacket) {
 	s := c.session
+	subs := make(map[string]*sub, len(s.subs)) // a packet may have many filters
+	for _, x := range s.subs {
+		subs[x.filter] = x
+	}
 	var codes []byte
 	for filter := range v.Topics.All() {
 		code := wire.NoSubscriptionExisted
-		if x := s.find(string(filter)); x != nil {
+		if x := subs[string(filter)]; x != nil {
+			delete(subs, x.filter)
 			c.end(x)
 			code = wire.Success
 		}

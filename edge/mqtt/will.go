@@ -50,30 +50,30 @@ func newWill(w *wire.Will, grants []string) (*will, error) {
 
 // publishWill publishes a will on the loop of the connection.
 func (c *conn) publishWill(w *will) {
-	c.ls.server.publishWillIn(c.ls.batch, c.local, w)
+	c.ls.server.publishWillIn(c.ls.batch, c.local, c.session, w)
 }
 
 // publishWill publishes a will on any goroutine.
-func (v *Server) publishWill(k *local, w *will) {
-	v.publishWillIn(broker.NewBatch(v.cfg.Broker), k, w)
+func (v *Server) publishWill(k *local, s *session, w *will) {
+	v.publishWillIn(broker.NewBatch(v.cfg.Broker), k, s, w)
 }
 
-// publishWillIn publishes a will. A new grant has credit, unless a subscriber with policy block is slow: then the will is lost, as a
+// publishWillIn publishes the will of a session. A new grant has credit, unless a subscriber with policy block is slow: then the will is lost, as a
 // will has no sender that could wait.
-func (v *Server) publishWillIn(batch *broker.Batch, k *local, w *will) {
+func (v *Server) publishWillIn(batch *broker.Batch, k *local, s *session, w *will) {
 	grant, err := k.Tag(w.tag)
 	if err != nil {
 		v.cfg.Log.Warn("mqtt: a will is refused", "tag", w.tag, "err", err)
 		return
 	}
-	e := mqttmessage.Entry{Known: true, QoS: w.qos, Retain: w.retain, Properties: w.properties}
+	e := mqttmessage.Entry{Known: true, QoS: w.qos, Retain: w.retain, Publisher: s.number, Properties: w.properties}
 	m := broker.Message{Payload: w.payload, Extension: mqttmessage.AppendEntry(nil, e)}
 	contentType, _ := w.properties.Text(wire.ContentType)
 	var guessed bool
 	m.Type, guessed = mqttmessage.TypeOf(contentType, w.payload)
 	var kept, before *retainedMessage
 	if w.retain {
-		kept = newRetained(k.Identity().Name, w.tag, &e, w.payload)
+		kept = newRetained(s.key, w.tag, &e, w.payload)
 		before, _ = v.retained.set(kept, v.identityShare())
 	}
 	batch.Begin()
@@ -97,21 +97,22 @@ func (v *Server) publishWillIn(batch *broker.Batch, k *local, w *will) {
 // publishWills publishes the wills that are due. MQTT 5.0, section 3.1.3.2.2.
 func (v *Server) publishWills(now time.Time) {
 	type due struct {
-		client *local
-		will   *will
+		client  *local
+		session *session
+		will    *will
 	}
 	var list []due
 	v.mu.Lock()
 	for _, s := range v.sessions {
 		if s.will != nil && s.owner == nil && !now.Before(s.will.due) {
 			if s.local != nil {
-				list = append(list, due{s.local, s.will})
+				list = append(list, due{s.local, s, s.will})
 			}
 			s.will = nil
 		}
 	}
 	v.mu.Unlock()
 	for _, d := range list {
-		v.publishWill(d.client, d.will)
+		v.publishWill(d.client, d.session, d.will)
 	}
 }
