@@ -17,7 +17,7 @@ import (
 
 // Convert appends the message in another form to dst, without planned changes. The message must be valid. Convert copies the
 // parts that are already in the target format. It translates the other parts without decoding them into Go values. A
-// binaryValue is bytes in CBOR and base64 text in JSON. The forms CBOR and JSON have no envelope, so Convert discards it. It
+// binaryValue is bytes in CBOR and base64 text in JSON; other bytes, and tags, have no form in JSON. The forms CBOR and JSON have no envelope, so Convert discards it. It
 // cannot add one: a message without an envelope cannot be converted to a form with an envelope. A value that the target format
 // cannot represent exactly is an error. On any error Convert returns dst unchanged.
 func (v *View) Convert(dst []byte, to Form) ([]byte, error) {
@@ -41,7 +41,7 @@ func (v *View) convert(dst []byte, to Form) ([]byte, error) {
 	}
 	event, err := v.appendPayload(nil)
 	if err == nil {
-		event, err = transcodeEvent(event, v.form.inJSON(), to.inJSON())
+		event, err = translate(event, v.form.inJSON(), to.inJSON(), true)
 	}
 	if err == nil && v.form.inJSON() && !to.inJSON() {
 		event, err = decodeBinaryValues(event)
@@ -81,8 +81,12 @@ func (v *View) appendPayload(dst []byte) ([]byte, error) {
 	return append(dst, v.data[start:end]...), nil
 }
 
-// transcodeEvent translates the event in data from one format to the other. It returns data itself if the formats are equal.
-func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
+// noteBytes is the note of package transcode for bytes that became text.
+const noteBytes = "bytes became base64 text"
+
+// translate translates data, an event or an envelope, from one format to the other. It returns data itself if the formats
+// are equal.
+func translate(data []byte, fromJSON, toJSON, isEvent bool) ([]byte, error) {
 	var from, to format.Format = cbor.Format{}, json.Format{}
 	switch {
 	case fromJSON == toJSON:
@@ -93,14 +97,42 @@ func transcodeEvent(data []byte, fromJSON, toJSON bool) ([]byte, error) {
 	out, notes, err := transcode.Message(nil, data, from, to)
 	var lost []string
 	for _, n := range notes {
-		if n != "bytes became base64 text" { // EdgeX converts bytes to base64 text, too
-			lost = append(lost, n)
+		if n == noteBytes && isEvent { // EdgeX converts each binaryValue to base64 text, too
+			if n = otherBytes(data); n == "" {
+				continue
+			}
 		}
+		lost = append(lost, n)
 	}
 	if len(lost) > 0 && err == nil {
 		err = errors.New("in the other format this would be lost: " + strings.Join(lost, ", "))
 	}
 	return out, err
+}
+
+// otherBytes returns what becomes of bytes outside of a binaryValue in an event in CBOR, or "" if there are none. The base64
+// text of such bytes could not be told from text.
+func otherBytes(event []byte) (lost string) {
+	var names []string // of the values around the current one
+	_ = cbor.Format{}.Walk(event, func(step field.Step, depth int, s field.Span) error {
+		names = append(names[:depth], step.String())
+		if s.Kind != field.Bytes || lost != "" {
+			return nil
+		}
+		if _, isNumber := (cbor.Format{}).Number(event, s); !isNumber && !isBinaryValue(names[1:]) {
+			lost = "the bytes of " + strings.Join(names[1:], ".")
+		}
+		return nil
+	})
+	return lost
+}
+
+// isBinaryValue reports whether names leads to the binaryValue of a reading. An AddEventRequest has the event as a field.
+func isBinaryValue(names []string) bool {
+	if len(names) == 4 && names[0] == "event" {
+		names = names[1:]
+	}
+	return len(names) == 3 && names[0] == keyNames[keyReadings] && names[2] == keyNames[keyBinaryValue]
 }
 
 // decodeBinaryValues replaces the base64 text of each binaryValue by its bytes, in an event in CBOR.
@@ -148,7 +180,7 @@ func (v *View) wrap(dst, event []byte, to Form) ([]byte, error) {
 	}
 	empty, err := v.envelope.withValue(v.data, keyPayload, nothing)
 	if err == nil {
-		empty, err = transcodeEvent(empty, v.form.envelopeInJSON(), to.envelopeInJSON())
+		empty, err = translate(empty, v.form.envelopeInJSON(), to.envelopeInJSON(), false)
 	}
 	if err != nil {
 		return nil, err

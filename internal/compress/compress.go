@@ -33,8 +33,9 @@ func Append(dst, src []byte, name string) ([]byte, error) {
 	return dst, unknown(name)
 }
 
-// Expand decompresses src and appends the result to dst. A result of more than limit bytes gives ErrTooLarge, and takes memory for limit
-// bytes at most, and the window of the encoding: 32 KiB for gzip, up to 8 MiB for zstd. On any error the result is dst.
+// Expand decompresses src and appends the result to dst. A result of more than limit bytes gives ErrTooLarge, and takes
+// memory for limit bytes at most, and that of the decoder: less than 1 MiB, whatever window the message claims. On any
+// error the result is dst.
 func Expand(dst, src []byte, name string, limit int) ([]byte, error) {
 	var out []byte
 	var err error

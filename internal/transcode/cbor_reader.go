@@ -29,18 +29,18 @@ func (r *cborReader) readItem(key field.Step, depth int) error {
 		return fmt.Errorf("transcode: more than %d containers in containers", maxNesting)
 	}
 	h, err := r.readHead()
-	tag := uint64(0)
+	tagged, tag := false, uint64(0)
 	for ; err == nil && h.Major == cborhead.Tag; h, err = r.readHead() {
-		if tag > tagNegativeBignum {
+		if tagged {
 			r.noteDroppedTag(tag)
 		}
-		tag = h.Arg
+		tagged, tag = true, h.Arg
 	}
 	if err != nil {
 		return err
 	}
 	isBignum := (tag == tagBignum || tag == tagNegativeBignum) && h.Major == cborhead.Bytes
-	if tag > 0 && !isBignum {
+	if tagged && !isBignum {
 		r.noteDroppedTag(tag)
 	}
 	switch h.Major {
