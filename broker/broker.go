@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/format"
 	"example.com/ferry/protocol/native"
 )
@@ -32,6 +33,7 @@ type Broker struct {
 	streams    atomic.Pointer[streamTable] // changed with mu held
 	readers    sync.WaitGroup              // waits for the goroutines that read streams, and for checkConnections
 	kept       keptSockets
+	routeAge   atomic.Uint64 // routes of another age are built again; changed with mu held
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities
@@ -42,6 +44,7 @@ type Broker struct {
 	predicates predicates
 	forwarders []Forwarder
 	interests  map[string]*interest // by filter
+	filters    routes.Levels[*interest]
 	turns      groupTurns
 	refused    map[native.Code]uint64
 	served     int       // sessions whose goroutines have not ended

@@ -37,9 +37,7 @@ func (b *Broker) SetForwarders(list []Forwarder) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forwarders = slices.Clone(list)
-	for _, t := range b.tags.all {
-		t.route.Store(nil)
-	}
+	b.routeAge.Add(1)
 }
 
 // forwardTarget is where a route passes on the messages of its tag.

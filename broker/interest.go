@@ -1,10 +1,6 @@
 package broker
 
-import (
-	"slices"
-
-	"example.com/ferry/internal/topic"
-)
+import "slices"
 
 // interest is the subscriptions with one filter. Few subscriptions are listed in the routes of the tags that match. Many are in a
 // ruleIndex, which the routes share: a SUB or UNSUB then changes the ruleIndex, and no route.
@@ -25,6 +21,7 @@ func (b *Broker) addInterest(sub *subscription) {
 	if in == nil {
 		in = &interest{filter: sub.filter}
 		b.interests[sub.filter] = in
+		b.filters.Set(sub.filter, in)
 	}
 	sub.place = len(in.subs)
 	in.subs = append(in.subs, sub)
@@ -70,15 +67,18 @@ func (b *Broker) removeInterest(sub *subscription) {
 	}
 	if last == 0 {
 		delete(b.interests, in.filter)
+		b.filters.Delete(in.filter)
 	}
 	b.invalidateRoutes(in.filter)
 }
 
-// invalidateRoutes discards the routes of all tags that filter matches. The caller holds the lock.
+// maxInvalidated is the most nodes of tags at which invalidateRoutes looks, some tens of microseconds.
+const maxInvalidated = 250
+
+// invalidateRoutes discards the routes of all tags that filter matches: one by one, or, if they may be many, all routes. The caller holds
+// the lock.
 func (b *Broker) invalidateRoutes(filter string) {
-	for _, t := range b.tags.all {
-		if topic.Match(filter, t.name) {
-			t.route.Store(nil)
-		}
+	if !b.tags.levels.MatchingTags(filter, maxInvalidated, func(t *tag) { t.route.Store(nil) }) {
+		b.routeAge.Add(1)
 	}
 }

@@ -12,24 +12,33 @@ type predicates map[string]*predicate
 
 type predicate struct {
 	*field.Predicate
-	users int // subscriptions that use the predicate
+	canonical string // its text
+	users     int    // subscriptions that use the predicate
 }
 
-// acquire returns the predicate of text and adds a user. It returns nil for an empty text, which matches every message.
-func (ps predicates) acquire(text string) (*predicate, error) {
+// parsePredicate returns the predicate of text and its canonical text. It returns nil for an empty text, which matches every message.
+func parsePredicate(text string) (p *field.Predicate, canonical string, err error) {
 	if text == "" {
-		return nil, nil
+		return nil, "", nil
 	}
-	parsed, err := field.ParsePredicate(text)
-	if err != nil {
-		return nil, err
+	if p, err = field.ParsePredicate(text); err != nil {
+		return nil, "", err
 	}
-	key := parsed.String()
-	if ps[key] == nil {
-		ps[key] = &predicate{Predicate: parsed}
+	return p, p.String(), nil
+}
+
+// acquire returns the predicate with what parsePredicate has returned, and adds a user.
+func (ps predicates) acquire(parsed *field.Predicate, canonical string) *predicate {
+	if parsed == nil {
+		return nil
 	}
-	ps[key].users++
-	return ps[key], nil
+	p := ps[canonical]
+	if p == nil {
+		p = &predicate{Predicate: parsed, canonical: canonical}
+		ps[canonical] = p
+	}
+	p.users++
+	return p
 }
 
 // release removes one user of p. p may be nil.
@@ -38,7 +47,7 @@ func (ps predicates) release(p *predicate) {
 		return
 	}
 	if p.users--; p.users == 0 {
-		delete(ps, p.String())
+		delete(ps, p.canonical)
 	}
 }
 

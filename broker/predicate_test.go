@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/json"
 	"example.com/ferry/protocol/native"
@@ -29,14 +30,8 @@ func TestPredicatesReadPrivateFormats(t *testing.T) {
 		t.Fatal(err)
 	}
 	ps := predicates{}
-	above, err := ps.acquire("value > 30")
-	if err != nil {
-		t.Fatal(err)
-	}
-	below, err := ps.acquire("value < 30")
-	if err != nil {
-		t.Fatal(err)
-	}
+	above := ps.acquire(field.MustParsePredicate("value > 30"), "value > 30")
+	below := ps.acquire(field.MustParsePredicate("value < 30"), "value < 30")
 	m := newMatchers(formats)
 	for _, row := range []struct {
 		payload      ferry.Type

@@ -1,10 +1,9 @@
 package broker
 
-import "example.com/ferry/internal/topic"
-
 // route lists the targets for the messages of one tag. Apart from the turns of its groups, a route never changes. A SUB
 // or UNSUB that changes it discards the route, and the next publisher builds a new one.
 type route struct {
+	age        uint64       // Broker.routeAge when it was built
 	predicates []*predicate // all predicates of the targets, each once
 	ungrouped  []target     // targets without a group: each receives every message
 	groups     []*group     // one member of each group receives a message
@@ -22,28 +21,25 @@ func (r *route) empty() bool { return len(r.ungrouped)+len(r.groups)+len(r.index
 
 // routeOf returns the route of t. If subscriptions have changed, it builds a new route.
 func (b *Broker) routeOf(t *tag) *route {
-	if r := t.route.Load(); r != nil {
+	if r := t.route.Load(); r != nil && r.age == b.routeAge.Load() {
 		return r
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if r := t.route.Load(); r != nil {
+	if r := t.route.Load(); r != nil && r.age == b.routeAge.Load() {
 		return r
 	}
-	r := &route{forwards: b.forwardTargets(t.name)}
+	r := &route{age: b.routeAge.Load(), forwards: b.forwardTargets(t.name)}
 	groups, indexes := map[string]*group{}, map[*predicate]int{nil: -1}
-	for _, in := range b.interests {
-		if !topic.Match(in.filter, t.name) {
-			continue
-		}
+	b.filters.MatchingFilters(t.name, func(in *interest) {
 		if in.rules != nil {
 			r.indexes = append(r.indexes, in.rules)
-			continue
+			return
 		}
 		for _, sub := range in.subs {
 			r.add(sub, t, groups, indexes)
 		}
-	}
+	})
 	t.route.Store(r)
 	return r
 }

@@ -82,6 +82,10 @@ func (b *Broker) newQueue(sub *subscription, t *tag) *deliveryQueue {
 // addSubscription adds sub to the routes, if the identity allows its filter. After removeSession it returns an error, because nothing would remove sub
 // again.
 func (b *Broker) addSubscription(sub *subscription, where string) error {
+	parsed, canonical, err := parsePredicate(where)
+	if err != nil {
+		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.sessions[sub.session.id] != sub.session {
@@ -90,11 +94,7 @@ func (b *Broker) addSubscription(sub *subscription, where string) error {
 	if identity := sub.session.identity.Load(); !covers(identity.Subscribe, sub.filter) {
 		return forbidden(identity, "subscribe to", sub.filter)
 	}
-	p, err := b.predicates.acquire(where)
-	if err != nil {
-		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
-	}
-	sub.predicate, sub.routed = p, true
+	sub.predicate, sub.routed = b.predicates.acquire(parsed, canonical), true
 	sub.index = len(b.subs)
 	b.subs = append(b.subs, sub)
 	if !sub.addressed {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -36,6 +37,7 @@ type tagTable struct {
 	limit   int
 	byName  map[string]*tag
 	byID    map[uint32]*tag
+	levels  routes.Levels[*tag]
 	all     []*tag
 	created map[string]int  // number of tags by creator
 	nextID  uint32          // number at which the next search begins
@@ -66,6 +68,7 @@ func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 		t = &tag{id: tt.number(), name: name, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
 		t.stored.Store(tt.streams.of(name))
 		tt.byName[name], tt.byID[t.id] = t, t
+		tt.levels.Set(name, t)
 		tt.all = append(tt.all, t)
 		tt.created[identity]++
 	}
@@ -136,6 +139,7 @@ func (tt *tagTable) free(t *tag) bool {
 	tt.all[len(tt.all)-1] = nil
 	tt.all = tt.all[:len(tt.all)-1]
 	delete(tt.byName, t.name)
+	tt.levels.Delete(t.name)
 	delete(tt.byID, t.id)
 	if tt.created[t.creator]--; tt.created[t.creator] == 0 {
 		delete(tt.created, t.creator)
