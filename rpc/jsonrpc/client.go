@@ -1,66 +1,70 @@
 package jsonrpc
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/h1conn"
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/transport"
 )
 
-// conn is a client: call.Conn. net/http's Transport keeps its connections, of which there is one for each call in progress.
+// conn is a client: call.Conn. It has a connection of HTTP/1.1 for each call in progress, and keeps those that are idle.
 type conn struct {
 	Protocol
-	http    http.RoundTripper
-	idle    func() // closes idle connections
-	host    string
-	lastID  atomic.Uint64
-	closing chan struct{}
-	ctx     context.Context // ends when Close gives up waiting
-	cancel  context.CancelFunc
+	transport transport.Transport
+	addr      string
+	host      string
+	limits    http1.Limits
+	lastID    atomic.Uint64
+	closing   chan struct{}
+	ctx       context.Context // ends when Close gives up waiting
+	cancel    context.CancelFunc
+	places    chan struct{} // of connections in use
+	ungreeted atomic.Bool   // the server closes a connection after a greeting, so there is none
 
 	mu     sync.Mutex
 	calls  int           // in progress
 	err    error         // why no call is accepted
 	closed bool          // Close was called
 	empty  chan struct{} // closed when closed is set and calls is 0
+	idle   []idleConn    // the one that was used last is at the end
+	used   map[*h1conn.Client]struct{}
+	expiry *time.Timer // closes idle connections; nil before the first one
+}
+
+// idleConn is a connection that no call uses.
+type idleConn struct {
+	*h1conn.Client
+	since time.Time
 }
 
 // Dial implements call.Protocol. It opens one connection, which the first call uses, so that the error of an address without a server
 // comes from Dial.
 func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) (call.Conn, error) {
-	nc, err := greeted(ctx, t, addr)
+	p = p.withDefaults()
+	if p.MaxConns == 0 {
+		p.MaxConns = defaultClientConns
+	}
+	c := &conn{
+		Protocol: p, transport: t, addr: addr, host: hostOf(addr), closing: make(chan struct{}), empty: make(chan struct{}),
+		places: make(chan struct{}, p.MaxConns), used: make(map[*h1conn.Client]struct{}),
+		limits: http1.Limits{MaxHead: maxHeader, MaxFieldLine: maxFieldLine, MaxFields: maxFields},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	first, err := c.connect(ctx)
 	if err != nil {
+		c.cancel()
 		return nil, err
 	}
-	c := &conn{Protocol: p.withDefaults(), host: hostOf(addr), closing: make(chan struct{}), empty: make(chan struct{})}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	if c.MaxConns == 0 {
-		c.MaxConns = defaultClientConns
-	}
-	d := newDialer(t, addr, nc)
-	tr := &http.Transport{
-		DialContext:            d.dial,
-		DisableCompression:     true,
-		MaxIdleConns:           c.MaxConns,
-		MaxIdleConnsPerHost:    c.MaxConns,
-		MaxConnsPerHost:        c.MaxConns,
-		IdleConnTimeout:        clientIdleTimeout,
-		MaxResponseHeaderBytes: maxHeader,
-	}
-	c.http = tr
-	c.idle = func() {
-		d.close()
-		tr.CloseIdleConnections()
-	}
+	c.keep(first)
 	return c, nil
 }
 
@@ -72,88 +76,193 @@ func hostOf(addr string) string {
 	return "localhost"
 }
 
-// dialer gives out the connection that Dial has made, and then new ones.
-type dialer struct {
-	t    transport.Transport
-	addr string
-
-	mu    sync.Mutex
-	first net.Conn    // nil once it is in use
-	timer *time.Timer // closes first
-}
-
-func newDialer(t transport.Transport, addr string, first net.Conn) *dialer {
-	d := &dialer{t: t, addr: addr, first: first}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.timer = time.AfterFunc(firstConnExpiration, d.close) // a server closes connections that send nothing
-	return d
-}
-
-func (d *dialer) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	if nc := d.take(); nc != nil {
-		return nc, nil
-	}
-	return greeted(ctx, d.t, d.addr)
-}
-
-// greeted returns a new connection on which the server has sent a response: a server that stops resets the connections that wait to be
+// connect returns a new connection on which the server has sent a response: a server that stops resets the connections that wait to be
 // accepted, with the calls in them. A server that drains gives an error.
-func greeted(ctx context.Context, t transport.Transport, addr string) (net.Conn, error) {
-	nc, err := t.Dial(ctx, addr)
+func (c *conn) connect(ctx context.Context) (*h1conn.Client, error) {
+	nc, err := c.transport.Dial(ctx, c.addr)
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { nc.Close() })
-	resp, err := greet(nc, hostOf(addr))
+	client := h1conn.NewClient(nc, &c.limits, c.MaxMessage)
+	if c.ungreeted.Load() {
+		return client, nil
+	}
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	resp, err := client.Do(http.MethodOptions, "/", []h1conn.Field{{Name: "Host", Value: c.host}}, nil)
 	if !stop() {
 		err = ctx.Err()
 	}
 	switch {
-	case err != nil:
-		err = fmt.Errorf("jsonrpc: %s sends no response: %w", addr, err)
-	case resp.Header.Get(drainingField) != "":
-		err = fmt.Errorf("jsonrpc: the server at %s is draining", addr)
-	case resp.Close: // a server of others, which closes after such a request
-		nc.Close()
-		return t.Dial(ctx, addr)
-	default:
-		return nc, nil
+	case h1conn.Get(resp.Fields, drainingField) != "":
+		err = errDraining
+	case err != nil && !errors.Is(err, h1conn.ErrTooLarge):
+		err = fmt.Errorf("jsonrpc: %s sends no response: %w", c.addr, err)
+	case err == nil && resp.KeepAlive:
+		return client, nil
+	default: // a server of others, which closes after such a request
+		_ = nc.Close()
+		c.ungreeted.Store(true)
+		return c.connect(ctx)
 	}
-	nc.Close()
+	_ = nc.Close()
 	return nil, err
 }
 
-// greet sends a request that has no effect and reads its response.
-func greet(nc net.Conn, host string) (*http.Response, error) {
-	if _, err := io.WriteString(nc, "OPTIONS / HTTP/1.1\r\nHost: "+host+"\r\nContent-Length: 0\r\n\r\n"); err != nil {
-		return nil, err
+var (
+	errClosed   = errors.New("jsonrpc: the connection is closed")
+	errDraining = errors.New("jsonrpc: the server is draining")
+)
+
+// do sends the request of a call on a connection and reads the response. unsent says that no server has handled the request.
+func (c *conn) do(ctx context.Context, cc *clientCall) (r h1conn.Result, unsent bool, err error) {
+	if err := c.take(ctx, cc.deadline); err != nil {
+		return r, true, err
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(io.LimitReader(nc, maxHeader)), nil)
-	if err != nil {
-		return nil, err
+	defer func() { <-c.places }()
+	for {
+		client, fresh, err := c.client(ctx, cc.deadline)
+		if err != nil {
+			return r, true, err
+		}
+		r, err = c.exchangeOn(ctx, client, cc)
+		switch {
+		case h1conn.Get(r.Fields, drainingField) != "":
+			c.stop(errDraining)
+		case r.Unhandled && !fresh && ctx.Err() == nil:
+			continue // the server has closed an idle connection
+		}
+		if errors.Is(err, h1conn.ErrTooLarge) {
+			err = c.tooLarge()
+		}
+		return r, r.Unhandled, err
 	}
-	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp, err
 }
 
-func (d *dialer) take() net.Conn {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	nc := d.first
-	d.first = nil
-	d.timer.Stop()
-	return nc
-}
-
-func (d *dialer) close() {
-	if nc := d.take(); nc != nil {
-		nc.Close()
+// take waits for a place among the connections in use.
+func (c *conn) take(ctx context.Context, deadline time.Time) error {
+	select {
+	case c.places <- struct{}{}:
+		return nil
+	default:
+	}
+	var expired <-chan time.Time
+	if !deadline.IsZero() {
+		timer := time.NewTimer(time.Until(deadline))
+		defer timer.Stop()
+		expired = timer.C
+	}
+	select {
+	case c.places <- struct{}{}:
+		return nil
+	case <-expired:
+		return context.DeadlineExceeded
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.ctx.Done():
+		return errClosed
 	}
 }
 
-var errClosed = errors.New("jsonrpc: the connection is closed")
+// client returns an idle connection, or a fresh one.
+func (c *conn) client(ctx context.Context, deadline time.Time) (client *h1conn.Client, fresh bool, err error) {
+	for {
+		c.mu.Lock()
+		n := len(c.idle)
+		if n == 0 {
+			c.mu.Unlock()
+			break
+		}
+		client = c.idle[n-1].Client
+		c.idle[n-1] = idleConn{}
+		c.idle = c.idle[:n-1]
+		c.used[client] = struct{}{}
+		c.mu.Unlock()
+		if client.Alive() {
+			return client, false, nil
+		}
+		c.drop(client)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if !deadline.IsZero() {
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	defer context.AfterFunc(c.ctx, cancel)()
+	if client, err = c.connect(ctx); err != nil {
+		return nil, true, err
+	}
+	c.mu.Lock()
+	c.used[client] = struct{}{}
+	c.mu.Unlock()
+	if c.ctx.Err() != nil { // Close has not seen it
+		c.drop(client)
+		return nil, true, errClosed
+	}
+	return client, true, nil
+}
+
+// exchangeOn makes the call on a connection, which is kept or closed afterwards.
+func (c *conn) exchangeOn(ctx context.Context, client *h1conn.Client, cc *clientCall) (h1conn.Result, error) {
+	nc := client.NetConn()
+	if !cc.deadline.IsZero() {
+		_ = nc.SetDeadline(cc.deadline)
+	}
+	var stop func() bool
+	if ctx.Done() != nil {
+		stop = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	}
+	r, err := client.Do(http.MethodPost, "/", cc.fields, cc.body.B)
+	interrupted := stop != nil && !stop()
+	if err != nil || !r.KeepAlive || interrupted {
+		c.drop(client)
+		return r, err
+	}
+	if !cc.deadline.IsZero() {
+		_ = nc.SetDeadline(time.Time{})
+	}
+	c.keep(client)
+	return r, nil
+}
+
+// keep makes a connection idle.
+func (c *conn) keep(client *h1conn.Client) {
+	c.mu.Lock()
+	delete(c.used, client)
+	if c.closed {
+		c.mu.Unlock()
+		_ = client.NetConn().Close()
+		return
+	}
+	c.idle = append(c.idle, idleConn{client, time.Now()})
+	if c.expiry == nil {
+		c.expiry = time.AfterFunc(clientIdleTimeout, c.expire)
+	}
+	c.mu.Unlock()
+}
+
+// drop closes a connection that was in use.
+func (c *conn) drop(client *h1conn.Client) {
+	_ = client.NetConn().Close()
+	c.mu.Lock()
+	delete(c.used, client)
+	c.mu.Unlock()
+}
+
+// expire closes the connections that were not used for clientIdleTimeout.
+func (c *conn) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := 0
+	for n < len(c.idle) && time.Since(c.idle[n].since) >= clientIdleTimeout {
+		_ = c.idle[n].NetConn().Close()
+		n++
+	}
+	c.idle = append(c.idle[:0], c.idle[n:]...)
+	if !c.closed {
+		c.expiry.Reset(clientIdleTimeout / 4)
+	}
+}
 
 // begin counts a call in, unless the connection accepts none.
 func (c *conn) begin() error {
@@ -201,7 +310,14 @@ func (c *conn) Close(ctx context.Context) error {
 		if c.closed = true; c.calls == 0 {
 			close(c.empty)
 		}
+		if c.expiry != nil {
+			c.expiry.Stop()
+		}
 	}
+	for _, i := range c.idle {
+		_ = i.NetConn().Close()
+	}
+	c.idle = nil
 	c.mu.Unlock()
 	var err error
 	select {
@@ -210,7 +326,11 @@ func (c *conn) Close(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	c.cancel()
-	c.idle()
+	c.mu.Lock()
+	for client := range c.used {
+		_ = client.NetConn().Close()
+	}
+	c.mu.Unlock()
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/jsonrpc"
+	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -163,6 +164,80 @@ func TestDrainUnderLoad(t *testing.T) {
 	wg.Wait()
 	if n := failures.Load(); n > 0 {
 		t.Errorf("%d of %d calls failed", n, calls.Load())
+	}
+}
+
+// late delays what a client sends, as a network does.
+type late struct {
+	*tcp.Transport
+	by *atomic.Int64
+}
+
+func (l late) Dial(ctx context.Context, addr string) (transport.Conn, error) {
+	nc, err := l.Transport.Dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &lateConn{Conn: nc, by: l.by}, nil
+}
+
+type lateConn struct {
+	net.Conn
+	by *atomic.Int64
+}
+
+func (c *lateConn) Write(p []byte) (int, error) {
+	p = slices.Clone(p)
+	time.AfterFunc(time.Duration(c.by.Load()), func() { _, _ = c.Conn.Write(p) })
+	return len(p), nil
+}
+
+// TestDrainOfIdleClients: a call that is on its way while its server begins to drain goes to another server, although no call of its
+// client was in progress, whenever it is made.
+func TestDrainOfIdleClients(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{0, 20 * time.Millisecond, 500 * time.Millisecond, 900 * time.Millisecond, 1100 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			t.Parallel()
+			srv := newServer(t)
+			first, _ := listen(t, srv, jsonrpc.Protocol{})
+			second, _ := listen(t, newServer(t), jsonrpc.Protocol{})
+			var delay atomic.Int64
+			c, err := rpc.Dial(t.Context(), "tcp://"+first+","+second, &rpc.ClientConfig{
+				Protocol: jsonrpc.Protocol{}, Contents: contents(t), Policy: rpc.RoundRobin, Timeout: limit,
+				Transports: []transport.Transport{late{tcp.New(nil), &delay}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			hello := func() error {
+				_, err := rpc.Call[helloReply](t.Context(), c, "greeter.Greeter.Hello", &helloRequest{"Bo"})
+				return err
+			}
+			await(t, "calls to both servers", func() bool {
+				if err := hello(); err != nil {
+					t.Fatal(err)
+				}
+				return slices.ContainsFunc(srv.Metrics().Methods, func(m rpc.MethodMetrics) bool { return m.Codes[call.OK] > 0 })
+			})
+			delay.Store(int64(100 * time.Millisecond))
+			drained := make(chan error, 1)
+			go func() { drained <- srv.Drain(t.Context()) }()
+			time.Sleep(after)
+			errs := make(chan error, 4)
+			for range cap(errs) {
+				go func() { errs <- hello() }()
+			}
+			for range cap(errs) {
+				if err := <-errs; err != nil {
+					t.Errorf("a call is lost, although another server is there: %v", err)
+				}
+			}
+			if err := <-drained; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -1,18 +1,15 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"sync/atomic"
+	"time"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/internal/h1conn"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
 )
@@ -24,7 +21,9 @@ type clientCall struct {
 	envelope envelope.Envelope
 	id       uint64 // in an envelope of its own; 0 if data came in one
 	bare     bool   // data is the value alone: the envelope is put around it here
-	sent     atomic.Bool
+	deadline time.Time
+	fields   []h1conn.Field
+	body     *bufpool.Buf
 }
 
 // Call implements call.Conn. With the content application/json, data is the value, and JSON-RPC 2.0 is put around it. With
@@ -47,56 +46,51 @@ func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *cal
 		return &call.Status{Code: call.Unavailable, Message: err.Error()}
 	}
 	defer c.end()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	if !head.Deadline.IsZero() {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadline(ctx, head.Deadline)
-		defer stop()
+	if cc.deadline = head.Deadline; cc.deadline.IsZero() {
+		cc.deadline, _ = ctx.Deadline()
+	} else if at, ok := ctx.Deadline(); ok && at.Before(cc.deadline) {
+		cc.deadline = at
 	}
-	err := cc.exchange(ctx, data, resp)
+	unsent, err := cc.exchange(ctx, data, resp)
+	cc.body.Release()
 	if err == nil {
 		return nil
 	}
+	resp.Unsent = unsent
 	var status *call.Status
 	switch {
 	case errors.As(err, &status):
-	case ctx.Err() != nil && c.ctx.Err() == nil:
-		status = call.StatusOf(ctx.Err())
-	default:
-		status = &call.Status{Code: call.Unavailable, Message: err.Error()}
-		c.stop(err) // the next call dials, and learns whether the server is there
+		return status
+	case ctx.Err() != nil:
+		return call.StatusOf(ctx.Err())
+	case !cc.deadline.IsZero() && !time.Now().Before(cc.deadline):
+		return &call.Status{Code: call.DeadlineExceeded, Message: "jsonrpc: the deadline has passed"}
 	}
-	resp.Unsent = !cc.sent.Load()
-	return status
+	c.stop(err) // the next call dials, and learns whether the server is there
+	return &call.Status{Code: call.Unavailable, Message: err.Error()}
 }
 
-// exchange sends the request and reads the response.
-func (c *clientCall) exchange(ctx context.Context, data []byte, resp *call.Response) error {
-	req, err := c.request(ctx, data)
+// exchange sends the request and reads the response. unsent says that no server has handled the request.
+func (c *clientCall) exchange(ctx context.Context, data []byte, resp *call.Response) (unsent bool, err error) {
+	c.body = bufpool.Get(len(data) + len(c.head.Method) + 64)
+	if err := c.request(data); err != nil {
+		return true, err
+	}
+	r, unsent, err := c.do(ctx, c)
 	if err != nil {
-		return err
+		return unsent, err
 	}
-	r, err := c.http.RoundTrip(req)
+	body, err := c.read(&r)
 	if err != nil {
-		return err
+		return false, err
 	}
-	defer r.Body.Close()
-	if r.Header.Get(drainingField) != "" { // Connection: close alone ends this connection only, and the next call opens another one
-		c.stop(errors.New("jsonrpc: the server is draining"))
+	if resp.Header, err = metadataOf(r.Fields, false); err != nil {
+		return false, internal(err)
 	}
-	body, err := c.read(r)
-	if err != nil {
-		return err
+	if resp.Trailer, err = metadataOf(r.Fields, true); err != nil {
+		return false, internal(err)
 	}
-	if resp.Header, err = metadataOf(r.Header, false); err != nil {
-		return internal(err)
-	}
-	if resp.Trailer, err = metadataOf(r.Header, true); err != nil {
-		return internal(err)
-	}
-	return c.result(r, body, resp)
+	return false, c.result(&r, body, resp)
 }
 
 // internal makes the server responsible for err.
@@ -104,82 +98,71 @@ func internal(err error) error {
 	return &call.Status{Code: call.Internal, Message: call.StatusOf(err).Message}
 }
 
-// request makes the HTTP request. Its body is memory of its own, because net/http may read it after RoundTrip has returned.
-func (c *clientCall) request(ctx context.Context, data []byte) (*http.Request, error) {
-	body := make([]byte, 0, len(data)+len(c.head.Method)+64)
-	var err error
+// request makes the HTTP request: fields and body.
+func (c *clientCall) request(data []byte) (err error) {
 	if c.bare {
-		body, err = c.envelope.AppendRequest(body, envelope.Request{Method: c.head.Method, ID: c.id, Body: data})
+		c.body.B, err = c.envelope.AppendRequest(c.body.B, envelope.Request{Method: c.head.Method, ID: c.id, Body: data})
 	} else {
-		body = append(body, data...)
-	}
-	if err == nil && len(body) > c.MaxMessage {
-		err = call.Errorf(call.ResourceExhausted, "jsonrpc: a request of %d bytes: Protocol.MaxMessage is %d", len(body), c.MaxMessage)
-	}
-	if err == nil && c.head.Compression != "" {
-		if body, err = compress.Append(nil, body, c.head.Compression); err != nil {
-			err = call.Errorf(call.InvalidArgument, "jsonrpc: %v", err)
-		}
+		c.body.B = append(c.body.B, data...)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	header := http.Header{"Content-Type": {c.head.Content}, "Accept": {c.head.Content}, "User-Agent": {"ferry"}}
-	if err := addMetadata(header, "", c.head.Metadata); err != nil {
-		return nil, err
+	if len(c.body.B) > c.MaxMessage {
+		return call.Errorf(call.ResourceExhausted, "jsonrpc: a request of %d bytes: Protocol.MaxMessage is %d", len(c.body.B), c.MaxMessage)
 	}
-	if c.head.Compression != "" {
-		header.Set("Content-Encoding", c.head.Compression)
-		header.Set("Accept-Encoding", c.head.Compression)
+	c.fields = append(make([]h1conn.Field, 0, 8+len(c.head.Metadata)), h1conn.Field{Name: "Host", Value: c.host},
+		h1conn.Field{Name: "Content-Type", Value: c.head.Content}, h1conn.Field{Name: "Accept", Value: c.head.Content}, h1conn.Field{Name: "User-Agent", Value: "ferry"})
+	if name := c.head.Compression; name != "" {
+		small := bufpool.Get(len(c.body.B))
+		if small.B, err = compress.Append(small.B, c.body.B, name); err != nil {
+			small.Release()
+			return call.Errorf(call.InvalidArgument, "jsonrpc: %v", err)
+		}
+		c.body.Release()
+		c.body = small
+		c.fields = append(c.fields, h1conn.Field{Name: "Content-Encoding", Value: name}, h1conn.Field{Name: "Accept-Encoding", Value: name})
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		header.Set(timeoutField, formatTimeout(deadline))
+	if !c.deadline.IsZero() {
+		c.fields = append(c.fields, h1conn.Field{Name: timeoutField, Value: formatTimeout(c.deadline)})
 	}
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { c.sent.Store(true) }}
-	req := &http.Request{
-		Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: c.host, Path: "/"}, Host: c.host, Header: header,
-		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
-	}
-	return req.WithContext(httptrace.WithClientTrace(ctx, trace)), nil
+	c.fields, err = appendMetadata(c.fields, "", c.head.Metadata)
+	return err
 }
 
-// read reads and expands the body of a response.
-func (c *clientCall) read(r *http.Response) ([]byte, error) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(c.MaxMessage)+1))
-	tooLarge := call.Errorf(call.ResourceExhausted, "jsonrpc: the response has more than %d bytes, which is Protocol.MaxMessage", c.MaxMessage)
-	if err != nil {
-		return nil, err
-	}
-	if len(body) > c.MaxMessage {
-		return nil, tooLarge
-	}
-	encoding := r.Header.Get("Content-Encoding")
+// read expands the body of a response.
+func (c *clientCall) read(r *h1conn.Result) ([]byte, error) {
+	encoding := h1conn.Get(r.Fields, "content-encoding")
 	if encoding == "" || encoding == "identity" {
-		return body, nil
+		return r.Body, nil
 	}
-	if body, err = compress.Expand(nil, body, encoding, c.MaxMessage); errors.Is(err, compress.ErrTooLarge) {
-		return nil, tooLarge
+	body, err := compress.Expand(nil, r.Body, encoding, c.MaxMessage)
+	if errors.Is(err, compress.ErrTooLarge) {
+		return nil, c.tooLarge()
 	} else if err != nil {
 		return nil, call.Errorf(call.Internal, "jsonrpc: the response cannot be decompressed: %v", err)
 	}
 	return body, nil
 }
 
+func (c *conn) tooLarge() error {
+	return call.Errorf(call.ResourceExhausted, "jsonrpc: the response has more than %d bytes, which is Protocol.MaxMessage", c.MaxMessage)
+}
+
 // result takes the response of a call out of the body of an HTTP response.
-func (c *clientCall) result(r *http.Response, body []byte, resp *call.Response) error {
-	if content, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || content != typeJSON && content != typeJSONRPC && content != typeJSONRPC2 {
+func (c *clientCall) result(r *h1conn.Result, body []byte, resp *call.Response) error {
+	if _, ok := contentType(h1conn.Get(r.Fields, "content-type")); !ok {
 		return statusOfHTTP(r, body)
 	}
 	parsed, err := c.envelope.ParseResponse(body)
 	switch {
-	case err != nil && r.StatusCode != http.StatusOK:
+	case err != nil && r.Status != http.StatusOK:
 		return statusOfHTTP(r, body)
 	case err != nil:
 		return call.StatusOf(err)
 	case parsed.Status != nil:
 		return parsed.Status
-	case r.StatusCode != http.StatusOK:
+	case r.Status != http.StatusOK:
 		return statusOfHTTP(r, body)
 	case !c.bare:
 		resp.Data = body
@@ -192,9 +175,9 @@ func (c *clientCall) result(r *http.Response, body []byte, resp *call.Response) 
 }
 
 // statusOfHTTP returns the status of a response that is no JSON-RPC. The codes are those that gRPC gives to statuses of HTTP.
-func statusOfHTTP(r *http.Response, body []byte) error {
+func statusOfHTTP(r *h1conn.Result, body []byte) error {
 	code := call.Unknown
-	switch r.StatusCode {
+	switch r.Status {
 	case http.StatusOK, http.StatusNoContent, http.StatusBadRequest:
 		code = call.Internal
 	case http.StatusUnauthorized:
@@ -208,5 +191,5 @@ func statusOfHTTP(r *http.Response, body []byte) error {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		code = call.Unavailable
 	}
-	return &call.Status{Code: code, Message: fmt.Sprintf("jsonrpc: the server's response is no JSON-RPC: HTTP status %d, content type %.64q, %.100q", r.StatusCode, r.Header.Get("Content-Type"), body)}
+	return &call.Status{Code: code, Message: fmt.Sprintf("jsonrpc: the server's response is no JSON-RPC: HTTP status %d, content type %.64q, %.100q", r.Status, h1conn.Get(r.Fields, "content-type"), body)}
 }

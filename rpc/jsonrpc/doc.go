@@ -1,12 +1,17 @@
-// Package jsonrpc carries calls as JSON-RPC 2.0 and 1.0 over HTTP POST, for browsers, scripts and clients in any language. It stands on
-// net/http, over any transport.
+// Package jsonrpc carries calls as JSON-RPC 2.0 and 1.0 over HTTP/1.1 POST, for browsers, scripts and clients in any language, over any
+// transport.
 //
 // A request is POST / with one of the content types application/json, application/json-rpc and application/jsonrpc2. In application/json
 // the member "jsonrpc":"2.0" selects version 2.0, otherwise it is 1.0. A method has its full name, such as greeter.Greeter.Hello, or the end
 // of it, Greeter.Hello, if that is unambiguous. Parameters are an object, or a list with one item. A batch is a list of requests,
 // which are handled at the same time. A notification has no response: the HTTP status is then 204.
 //
-// Errors of a call have the HTTP status 200 and an error object; package envelope maps its code to a code of package call and back. HTTP's
+// POST /Service/Method is a plain call: the body is the value alone, in JSON or Protocol Buffers (application/proto), as curl and clients of Connect
+// send it. Its errors have the statuses of HTTP and the object of Connect.
+//
+//	curl -H 'Content-Type: application/json' -d '{"name":"Bo"}' http://127.0.0.1:9103/greeter.Greeter/Hello
+//
+// Errors of a JSON-RPC call have the HTTP status 200 and an error object; package envelope maps its code to a code of package call and back. HTTP's
 // own errors are 404 (another path), 405 (another method), 413 (too large) and 415 (another content type or encoding).
 //
 // Metadata are header fields; those of a trailer begin with Trailer-, so no other name may. Values of names that end in -bin are base64. The header field

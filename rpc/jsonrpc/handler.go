@@ -5,133 +5,165 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"mime"
-	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/internal/h1conn"
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
 	"example.com/ferry/rpc/internal/held"
-	"example.com/ferry/transport"
 )
 
-// handler is the http.Handler of a service.
+// handler handles the requests of a service, whatever drives their connections.
 type handler struct {
 	Protocol
-	service  call.Service
-	methods  methods
-	held     *held.Server
-	draining atomic.Bool // responses close their connections
+	service call.Service
+	methods methods
+	held    *held.Server
+	limits  http1.Limits
 }
-
-// Handler returns an http.Handler that passes the requests to s, whatever their path is. Use it to serve calls beside other handlers
-// of an http.Server.
-func (p Protocol) Handler(s call.Service) http.Handler { return p.newHandler(s) }
 
 func (p Protocol) newHandler(s call.Service) *handler {
 	p = p.withDefaults()
-	return &handler{Protocol: p, service: s, methods: methods{service: s}, held: held.NewServer(p.MaxServerHeld)}
+	return &handler{
+		Protocol: p, service: s, methods: methods{service: s}, held: held.NewServer(p.MaxServerHeld),
+		limits: http1.Limits{MaxHead: maxHeader, MaxFieldLine: maxFieldLine, MaxFields: maxFields},
+	}
 }
 
-// exchange is one HTTP request.
+// request is an HTTP request.
+type request struct {
+	method  string
+	fields  []h1conn.Field
+	peer    call.Peer
+	plain   string // method of a plain call; "" for JSON-RPC
+	body    func(grow func(bytes int) error) ([]byte, error)
+	running func(f func(ctx context.Context)) // calls f with a context that ends with the client
+}
+
+// exchange is one HTTP request and its response.
 type exchange struct {
 	*handler
-	w        http.ResponseWriter
-	r        *http.Request
+	request
 	content  string // content type
 	encoding string // content encoding: "", gzip or zstd
 	head     call.Head
-	peer     call.Peer
 	account  held.Account // of this request alone
+	response h1conn.Response
 }
 
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.announceDrain(w)
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "JSON-RPC requests are POST, not "+r.Method, http.StatusMethodNotAllowed)
-		return
+// handle responds to a request.
+func (h *handler) handle(r request) h1conn.Response {
+	if r.method != http.MethodPost {
+		text := textResponse(http.StatusMethodNotAllowed, "calls are POST, not "+r.method)
+		text.Fields = append(text.Fields, h1conn.Field{Name: "Allow", Value: http.MethodPost})
+		return text
 	}
-	e := exchange{handler: h, w: w, r: r, account: held.New(h.held, math.MaxInt)}
+	e := exchange{handler: h, request: r, account: held.New(h.held, math.MaxInt)}
 	defer func() { e.account.Add(-e.account.Held()) }()
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // that of the response before; see write
-	body, status, err := e.read()
-	if err != nil {
+	if r.plain != "" {
+		e.plainCall()
+	} else if body, status, err := e.read(); err != nil {
 		e.refuse(status, err)
-		return
+	} else {
+		e.run(body)
 	}
-	ctx := r.Context()
-	if !e.head.Deadline.IsZero() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, e.head.Deadline)
-		defer cancel()
+	return e.response
+}
+
+// textResponse is a response for people.
+func textResponse(status int, text string) h1conn.Response {
+	return h1conn.Response{
+		Status: status, Body: []byte(text + "\n"),
+		Fields: []h1conn.Field{{Name: "Content-Type", Value: "text/plain; charset=utf-8"}, {Name: "X-Content-Type-Options", Value: "nosniff"}},
 	}
+}
+
+// run handles a body.
+func (e *exchange) run(body []byte) {
 	if !json.Valid(body) { // before anything of it is handled: a scan of the envelope does not look into the parameters
 		e.write(e.errorText(envelope.ParseError, notJSON(body)))
 		return
 	}
-	if e.content != typeJSONRPC && envelope.IsBatch(body) {
-		e.batch(ctx, body)
-		return
-	}
-	e.single(ctx, body)
+	e.within(func(ctx context.Context) {
+		if e.content != typeJSONRPC && envelope.IsBatch(body) {
+			e.batch(ctx, body)
+		} else {
+			e.single(ctx, body)
+		}
+	})
 }
 
-// announceDrain tells the client of a server that drains to make its next call elsewhere.
-func (h *handler) announceDrain(w http.ResponseWriter) {
-	if h.draining.Load() {
-		w.Header().Set("Connection", "close")
-		w.Header().Set(drainingField, "1")
-	}
+// within calls f with a context that ends with the client or at the deadline.
+func (e *exchange) within(f func(ctx context.Context)) {
+	e.running(func(ctx context.Context) {
+		if !e.head.Deadline.IsZero() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, e.head.Deadline)
+			defer cancel()
+		}
+		f(ctx)
+	})
 }
 
 // read checks the head and reads the body. An error comes with the HTTP status for it.
 func (e *exchange) read() (body []byte, status int, err error) {
-	var params map[string]string
-	e.content, params, err = mime.ParseMediaType(e.r.Header.Get("Content-Type"))
-	charset := strings.ToLower(params["charset"])
-	if err != nil || e.content != typeJSON && e.content != typeJSONRPC && e.content != typeJSONRPC2 || charset != "" && charset != "utf-8" {
-		return nil, http.StatusUnsupportedMediaType, call.Errorf(call.Unimplemented, "content type %.64q: want %s, %s or %s", e.r.Header.Get("Content-Type"), typeJSON, typeJSONRPC, typeJSONRPC2)
+	field := h1conn.Get(e.fields, "content-type")
+	known, choice, timeout := contentType, typeJSON+", "+typeJSONRPC+" or "+typeJSONRPC2, timeoutField
+	if e.plain != "" {
+		known, choice, timeout = plainContent, typeJSON+" or application/proto", plainTimeoutField
 	}
-	e.encoding = e.r.Header.Get("Content-Encoding")
+	var ok bool
+	if e.content, ok = known(field); !ok {
+		return nil, http.StatusUnsupportedMediaType, call.Errorf(call.Unimplemented, "content type %.64q: want %s", field, choice)
+	}
+	e.encoding = h1conn.Get(e.fields, "content-encoding")
 	if e.encoding == "identity" {
 		e.encoding = ""
 	}
 	if e.encoding != "" && !compress.Known(e.encoding) {
 		return nil, http.StatusUnsupportedMediaType, call.Errorf(call.Unimplemented, "content encoding %.32q: want gzip or zstd", e.encoding)
 	}
-	if e.head.Deadline, err = deadlineOf(e.r.Header); err != nil {
+	if e.head.Deadline, err = deadlineOf(e.fields, timeout); err != nil {
 		return nil, http.StatusBadRequest, err
 	}
-	if e.head.Metadata, err = metadataOf(e.r.Header, false); err != nil {
+	if e.head.Metadata, err = metadataOf(e.fields, false); err != nil {
 		return nil, http.StatusBadRequest, err
 	}
 	e.head.Content, e.head.Compression = typeJSON, e.encoding
-	e.peer = peerOf(e.r)
+	if e.plain != "" {
+		e.head.Content = e.content
+	}
 	return e.readBody()
 }
 
-// readBody reads and expands the body.
-func (e *exchange) readBody() ([]byte, int, error) {
-	control := http.NewResponseController(e.w)
-	_ = control.SetReadDeadline(time.Now().Add(e.BodyTimeout)) // a ResponseWriter without deadlines has its own limits
-	body, err := e.readAll(http.MaxBytesReader(e.w, e.r.Body, int64(e.MaxMessage)))
-	if err != nil {
-		e.w.Header().Set("Connection", "close") // the deadline stays: net/http reads what is left of the body before it closes
-	} else {
-		_ = control.SetReadDeadline(time.Time{}) // as above
+// contentType returns the content type of a field without its parameters, of which charset may be UTF-8 only.
+func contentType(field string) (content string, ok bool) {
+	if field == typeJSON {
+		return field, true
 	}
-	var tooLarge *http.MaxBytesError
+	content, params, err := mime.ParseMediaType(field)
+	charset := strings.ToLower(params["charset"])
+	return content, err == nil && (content == typeJSON || content == typeJSONRPC || content == typeJSONRPC2) && (charset == "" || charset == "utf-8")
+}
+
+// readBody reads and expands the body. Its memory is counted before it is taken.
+func (e *exchange) readBody() ([]byte, int, error) {
+	body, err := e.body(func(bytes int) error {
+		if e.account.Held()+bytes > held.Spared && e.account.ServerFull() {
+			return errFull
+		}
+		e.account.Add(bytes)
+		return nil
+	})
 	switch {
-	case errors.As(err, &tooLarge):
+	case errors.Is(err, h1conn.ErrTooLarge):
 		return nil, http.StatusRequestEntityTooLarge, e.tooLarge()
 	case errors.Is(err, errFull):
 		return nil, http.StatusServiceUnavailable, e.full()
@@ -153,65 +185,16 @@ func (e *exchange) readBody() ([]byte, int, error) {
 	return body, 0, nil
 }
 
+func (e *exchange) tooLarge() error {
+	return call.Errorf(call.ResourceExhausted, "the request has more than %d bytes, which is Protocol.MaxMessage", e.MaxMessage)
+}
+
 // errFull is the error of a body for which there is no memory.
 var errFull = errors.New("jsonrpc: the server holds as much as it may")
 
 func (e *exchange) full() error {
 	return call.Errorf(call.ResourceExhausted, "the server holds more than %d bytes for all requests: send less at once, or try again", e.MaxServerHeld)
 }
-
-// readAll reads the body, whose memory is counted as it grows.
-func (e *exchange) readAll(r io.Reader) ([]byte, error) {
-	body := make([]byte, 0, min(max(e.r.ContentLength, 511)+1, held.Spared))
-	e.account.Add(cap(body))
-	for {
-		n, err := r.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return body, nil
-		case err != nil:
-			return nil, err
-		case len(body) < cap(body):
-			continue
-		case e.account.ServerFull():
-			return nil, errFull
-		}
-		before := cap(body)
-		body = slices.Grow(body, cap(body))
-		e.account.Add(cap(body) - before)
-	}
-}
-
-func (e *exchange) tooLarge() error {
-	return call.Errorf(call.ResourceExhausted, "the request has more than %d bytes, which is Protocol.MaxMessage", e.MaxMessage)
-}
-
-// connKey is the key of the connection in the context of a request.
-type connKey struct{}
-
-// peerOf returns the other end of the request's connection.
-func peerOf(r *http.Request) call.Peer {
-	nc, _ := r.Context().Value(connKey{}).(net.Conn)
-	if nc == nil { // another http.Server than a listener's
-		return call.Peer{Addr: address(r.RemoteAddr), TLS: r.TLS}
-	}
-	if a, ok := nc.(*accepted); ok {
-		nc = a.Conn
-	}
-	p := call.Peer{Addr: nc.RemoteAddr(), TLS: r.TLS}
-	if s, ok := nc.(transport.Secured); ok && p.TLS == nil {
-		state := s.ConnectionState()
-		p.TLS = &state
-	}
-	return p
-}
-
-// address is the address of a client as net/http writes it.
-type address string
-
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }
 
 // single handles a body that is one request.
 func (e *exchange) single(ctx context.Context, body []byte) {
@@ -220,9 +203,9 @@ func (e *exchange) single(ctx context.Context, body []byte) {
 		e.write(errorText)
 		return
 	}
-	response := e.run(ctx, c)
-	_ = addMetadata(e.w.Header(), "", c.header)             // SetHeader has checked it
-	_ = addMetadata(e.w.Header(), trailerPrefix, c.trailer) // Finish has checked it, unless the call has failed
+	response := e.call(ctx, c)
+	fields, _ := appendMetadata(nil, "", c.header)                          // SetHeader has checked it
+	e.response.Fields, _ = appendMetadata(fields, trailerPrefix, c.trailer) // Finish has checked it
 	e.write(response)
 }
 
@@ -269,9 +252,7 @@ func (e *exchange) errorText(code int, status *call.Status) []byte {
 // refuse ends a request before its calls are known, with an HTTP status.
 func (e *exchange) refuse(status int, err error) {
 	s := call.StatusOf(err)
-	e.w.Header().Set("Content-Type", typeJSON)
-	e.w.WriteHeader(status)
-	_, _ = e.w.Write(errorResponse(envelope.JSONCode(s.Code), s)) // a client that is gone needs no response
+	e.response = h1conn.Response{Status: status, Fields: []h1conn.Field{{Name: "Content-Type", Value: typeJSON}}, Body: errorResponse(envelope.JSONCode(s.Code), s)}
 }
 
 // errorResponse is a response to no request in particular.
@@ -281,21 +262,23 @@ func errorResponse(code int, s *call.Status) []byte {
 
 // write ends the request with a response, or with 204 if there is none.
 func (e *exchange) write(data []byte) {
-	e.account.Add(len(data))
-	_ = http.NewResponseController(e.w).SetWriteDeadline(time.Now().Add(e.BodyTimeout)) // a ResponseWriter without deadlines has its own limits
-	e.announceDrain(e.w)
 	if data == nil {
-		e.w.WriteHeader(http.StatusNoContent)
+		e.response.Status = http.StatusNoContent
 		return
 	}
+	e.finish(http.StatusOK, e.content, data)
+}
+
+// finish ends the exchange with a response, compressed as the request was.
+func (e *exchange) finish(status int, contentType string, body []byte) {
 	if e.encoding != "" {
-		if small, err := compress.Append(nil, data, e.encoding); err == nil {
-			e.w.Header().Set("Content-Encoding", e.encoding)
-			data = small
+		if small, err := compress.Append(nil, body, e.encoding); err == nil {
+			e.response.Fields = append(e.response.Fields, h1conn.Field{Name: "Content-Encoding", Value: e.encoding})
+			body = small
 		}
 	}
-	e.w.Header().Set("Content-Type", e.content)
-	_, _ = e.w.Write(data) // a client that is gone needs no response
+	e.response.Fields = append(e.response.Fields, h1conn.Field{Name: "Content-Type", Value: contentType})
+	e.response.Status, e.response.Body = status, body
 }
 
 // batch handles a list of requests. JSON-RPC 2.0, section 6.
@@ -338,7 +321,7 @@ func (e *exchange) batchItem(ctx context.Context, data []byte, size *atomic.Int6
 	if c == nil {
 		return response
 	}
-	if response = e.run(ctx, c); size.Add(int64(len(response))) <= int64(e.MaxMessage) || response == nil {
+	if response = e.call(ctx, c); size.Add(int64(len(response))) <= int64(e.MaxMessage) || response == nil {
 		return response
 	}
 	size.Add(-int64(len(response)))

@@ -2,127 +2,167 @@ package jsonrpc
 
 import (
 	"context"
-	"errors"
-	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/h1conn"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/transport"
 )
 
-// listener serves an address: call.Listener.
+// listener serves an address: call.Listener. A goroutine serves each connection.
 type listener struct {
-	server  *http.Server
+	inner   transport.Listener
 	handler *handler
-	accepts *acceptor
-	served  chan struct{} // closed when Serve has returned
+	cfg     h1conn.Config
+	ctx     context.Context // ends with the accepting
+	cancel  context.CancelFunc
+	running sync.WaitGroup // the accepting goroutine, and one for each connection
+	stop    sync.Once
+	stopErr error
+
+	mu       sync.Mutex
+	conns    map[*h1conn.Conn]struct{}
+	draining bool
+	closed   bool
 }
 
-// Listen implements call.Protocol. The path of requests is /.
+// Listen implements call.Protocol. The path of requests is /, or /Service/Method for plain calls.
 func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string, s call.Service) (call.Listener, error) {
-	tl, err := t.Listen(ctx, addr)
+	inner, err := t.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	conns := p.MaxConns
-	if conns == 0 {
-		conns = defaultListenConns
+	l := &listener{inner: inner, handler: p.newHandler(s), conns: make(map[*h1conn.Conn]struct{})}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	if l.handler.MaxConns == 0 {
+		l.handler.MaxConns = defaultListenConns
 	}
-	l := &listener{handler: p.newHandler(s), accepts: newAcceptor(tl, conns), served: make(chan struct{})}
-	l.server = &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != "/" {
-				http.Error(w, "calls are POST /", http.StatusNotFound)
-				return
-			}
-			l.handler.ServeHTTP(w, r)
-		}),
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       serverIdleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug), // clients cause most of them
-		ConnContext:       func(ctx context.Context, nc net.Conn) context.Context { return context.WithValue(ctx, connKey{}, nc) },
+	l.cfg = h1conn.Config{
+		Limits: &l.handler.limits, MaxBody: l.handler.MaxMessage, HeaderTimeout: headerTimeout, BodyTimeout: l.handler.BodyTimeout, IdleTimeout: serverIdleTimeout,
+		Farewell: []h1conn.Field{{Name: drainingField, Value: "1"}},
 	}
-	go func() {
-		defer close(l.served)
-		_ = l.server.Serve(l.accepts) // the listener was closed
-	}()
+	l.running.Go(l.accept)
 	return l, nil
 }
 
-func (l *listener) Addr() net.Addr { return l.accepts.Addr() }
+func (l *listener) Addr() net.Addr { return l.inner.Addr() }
 
-// Drain implements call.Listener. Each response tells its client that the connection closes, so clients that call all the time soon have
-// none left. Only then the listener closes: the system resets connections that it has not accepted, with the requests in them.
-func (l *listener) Drain(ctx context.Context) error {
-	l.handler.draining.Store(true)
-	l.accepts.awaitNone(ctx, drainGrace)
-	err := l.accepts.Close()
-	<-l.served
-	if shutdown := l.server.Shutdown(ctx); shutdown != nil {
-		return errors.Join(shutdown, l.server.Close())
-	}
-	return err
-}
-
-func (l *listener) Close() error {
-	err := errors.Join(l.accepts.Close(), l.server.Close())
-	<-l.served
-	return err
-}
-
-// acceptor makes a net.Listener of a transport.Listener, and bounds the number of connections.
-type acceptor struct {
-	transport.Listener
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	places chan struct{}
-	once   sync.Once
-	err    error // of Close
-}
-
-func newAcceptor(l transport.Listener, conns int) *acceptor {
-	a := &acceptor{Listener: l, places: make(chan struct{}, conns)}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
-	return a
-}
-
-// Accept implements net.Listener. A connection for which there is no place is closed.
-func (a *acceptor) Accept() (net.Conn, error) {
+func (l *listener) accept() {
 	for {
-		nc, err := a.Listener.Accept(a.ctx)
+		nc, err := l.inner.Accept(l.ctx)
 		if err != nil {
-			if a.ctx.Err() != nil {
-				err = net.ErrClosed
-			}
-			return nil, err
-		}
-		select {
-		case a.places <- struct{}{}:
-		default:
-			nc.Close()
-			continue
+			return // stopAccepting is what ends Accept
 		}
 		if r, ok := nc.(transport.Restricted); ok {
 			r.PeerIdentified() // clients have no credentials
 		}
-		return &accepted{Conn: nc, places: a.places}, nil
+		l.serve(nc)
 	}
 }
 
-func (a *acceptor) Close() error {
-	a.once.Do(func() {
-		a.cancel()
-		a.err = a.Listener.Close()
+// serve starts a connection. One for which there is no place is closed.
+func (l *listener) serve(nc net.Conn) {
+	peer := call.Peer{Addr: nc.RemoteAddr()}
+	cfg := l.cfg
+	cfg.Handle = func(r *h1conn.Request) h1conn.Response {
+		if s, ok := nc.(transport.Secured); ok && peer.TLS == nil { // the handshake is done
+			state := s.ConnectionState()
+			peer.TLS = &state
+		}
+		return l.respond(r, &peer)
+	}
+	c := h1conn.NewConn(nc, &cfg)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || len(l.conns) >= l.handler.MaxConns {
+		_ = nc.Close()
+		return
+	}
+	l.conns[c] = struct{}{}
+	if l.draining {
+		c.Drain()
+	}
+	l.running.Go(func() {
+		c.Serve()
+		l.mu.Lock()
+		delete(l.conns, c)
+		l.mu.Unlock()
 	})
-	return a.err
+}
+
+func (l *listener) respond(r *h1conn.Request, peer *call.Peer) h1conn.Response {
+	path, _, _ := strings.Cut(r.Target, "?")
+	method, plain := plainMethod(path)
+	if !plain && path != "/" {
+		return textResponse(http.StatusNotFound, "calls are POST / with JSON-RPC, or POST /Service/Method with the value alone")
+	}
+	return l.handler.handle(request{method: r.Method, fields: r.Fields, peer: *peer, plain: method, body: r.Body, running: r.Watching})
+}
+
+// all returns the connections.
+func (l *listener) all() []*h1conn.Conn {
+	list := make([]*h1conn.Conn, 0, len(l.conns))
+	for c := range l.conns {
+		list = append(list, c)
+	}
+	return list
+}
+
+// Drain implements call.Listener. Idle clients get a goodbye, and responses tell the others that the connection closes. The listener closes when
+// no new connection has come for a moment: the system resets connections that it has not accepted, with the requests in them.
+func (l *listener) Drain(ctx context.Context) error {
+	l.mu.Lock()
+	l.draining = true
+	conns := l.all()
+	l.mu.Unlock()
+	for _, c := range conns {
+		c.Drain()
+	}
+	l.awaitNone(ctx, drainGrace)
+	err := l.stopAccepting()
+	done := make(chan struct{})
+	go func() {
+		l.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		_ = l.Close()
+		<-done
+		return ctx.Err()
+	}
+}
+
+// stopAccepting closes the listener.
+func (l *listener) stopAccepting() error {
+	l.stop.Do(func() {
+		l.cancel()
+		l.stopErr = l.inner.Close()
+	})
+	return l.stopErr
+}
+
+func (l *listener) Close() error {
+	err := l.stopAccepting()
+	l.mu.Lock()
+	l.closed = true
+	conns := l.all()
+	l.mu.Unlock()
+	for _, c := range conns {
+		c.Close()
+	}
+	l.running.Wait()
+	return err
 }
 
 // awaitNone waits until there has been no connection for a moment, but no longer than limit.
-func (a *acceptor) awaitNone(ctx context.Context, limit time.Duration) {
+func (l *listener) awaitNone(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	look := time.NewTicker(drainLook)
@@ -133,20 +173,10 @@ func (a *acceptor) awaitNone(ctx context.Context, limit time.Duration) {
 			return
 		case <-look.C:
 		}
-		if len(a.places) > 0 {
+		l.mu.Lock()
+		if len(l.conns) > 0 {
 			quiet = -1
 		}
+		l.mu.Unlock()
 	}
-}
-
-// accepted is a connection that has a place.
-type accepted struct {
-	net.Conn
-	places chan struct{}
-	once   sync.Once
-}
-
-func (c *accepted) Close() error {
-	c.once.Do(func() { <-c.places })
-	return c.Conn.Close()
 }

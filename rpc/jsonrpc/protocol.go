@@ -37,9 +37,11 @@ const (
 	defaultListenConns  = 10000
 	defaultClientConns  = 256
 	defaultBodyTimeout  = 30 * time.Second
-	batchParallel       = 8                    // calls of a batch that are handled at the same time
-	headerTimeout       = 10 * time.Second     // to send the head of a request
-	maxHeader           = 64 << 10             // bytes of a head
+	batchParallel       = 8                // calls of a batch that are handled at the same time
+	headerTimeout       = 10 * time.Second // to send the head of a request
+	maxHeader           = 64 << 10         // bytes of a head
+	maxFieldLine        = 60 << 10         // bytes of a field in it
+	maxFields           = 512
 	serverIdleTimeout   = 2 * time.Minute      // an idle connection is closed
 	clientIdleTimeout   = 90 * time.Second     // less than the server's, so the client closes first
 	drainGrace          = time.Second          // for idle connections to learn of a drain

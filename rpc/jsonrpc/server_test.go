@@ -145,7 +145,7 @@ func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{})
 	const hello = `{"jsonrpc":"2.0","method":"Greeter.Hello","params":{"name":"Bo"},"id":1}`
-	if got := post(t, "http://"+addr+"/rpc", "application/json", hello); got != "404 calls are POST /\n" {
+	if got := post(t, "http://"+addr+"/rpc", "application/json", hello); got != "404 calls are POST / with JSON-RPC, or POST /Service/Method with the value alone\n" {
 		t.Errorf("another path: got %s", got)
 	}
 	for _, row := range []struct{ name, field, value, want string }{
@@ -165,7 +165,7 @@ func TestOtherRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := do(t, req); got != "405 JSON-RPC requests are POST, not "+method+"\n" {
+		if got := do(t, req); got != "405 calls are POST, not "+method+"\n" {
 			t.Errorf("%s: got %s", method, got)
 		}
 	}

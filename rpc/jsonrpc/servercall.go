@@ -14,7 +14,7 @@ import (
 type serverCall struct {
 	head     call.Head
 	peer     *call.Peer
-	envelope envelope.Envelope
+	envelope envelope.Envelope // nil for a plain call
 	request  envelope.Request
 	received bool
 
@@ -75,6 +75,9 @@ func (c *serverCall) Finish(last []byte, status *call.Status, trailer call.Metad
 
 // appendResponse writes the response in the caller's envelope.
 func (c *serverCall) appendResponse(body []byte, status *call.Status) []byte {
+	if c.envelope == nil { // a plain call, whose status does not stand in the body
+		return append([]byte{}, body...)
+	}
 	r := envelope.Response{ID: c.request.ID, Token: c.request.Token, Body: body, Status: status}
 	data, err := c.envelope.AppendResponse(make([]byte, 0, len(body)+128), r)
 	if err != nil {
@@ -84,8 +87,8 @@ func (c *serverCall) appendResponse(body []byte, status *call.Status) []byte {
 	return data
 }
 
-// run handles the call and returns its response, nil for a notification.
-func (h *handler) run(ctx context.Context, c *serverCall) []byte {
+// call handles the call and returns its response, nil for a notification.
+func (h *handler) call(ctx context.Context, c *serverCall) []byte {
 	m, err := h.methods.find(c.request.Method)
 	if m != nil {
 		c.head.Method = m.Name()

@@ -1,0 +1,88 @@
+package h1conn
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+
+	"example.com/ferry/protocol/http1"
+)
+
+// Client is a client's end of a connection. One goroutine uses it at a time; deadlines are those of its NetConn.
+type Client struct {
+	source
+	limits *http1.Limits
+	most   int // bytes of the body of a response
+	out    []byte
+}
+
+// NewClient returns the client's end of nc. The body of a response has at most maxBody bytes.
+func NewClient(nc net.Conn, limits *http1.Limits, maxBody int) *Client {
+	return &Client{source: source{nc: nc, buf: make([]byte, smallBuffer)}, limits: limits, most: maxBody}
+}
+
+// NetConn returns the connection.
+func (c *Client) NetConn() net.Conn { return c.nc }
+
+// Result is a response.
+type Result struct {
+	Status    int
+	Fields    []Field
+	Body      []byte
+	KeepAlive bool // another request may follow
+	Unhandled bool // the server has certainly not handled the request. It is set beside errors, too
+}
+
+const usualFields = 8 // of a response
+
+// ErrGoodbye means that the server has closed the connection before it has handled the request.
+var ErrGoodbye = errors.New("http1: the server has closed the connection before it read the request")
+
+// Do sends a request with a body, and reads its response. Content-Length is added.
+func (c *Client) Do(method, target string, fields []Field, body []byte) (Result, error) {
+	out := append(append(append(append(c.out[:0], method...), ' '), target...), " HTTP/1.1\r\nContent-Length: "...)
+	out = append(strconv.AppendInt(out, int64(len(body)), 10), "\r\n"...)
+	out = append(appendFields(out, fields), body...)
+	if c.out = nil; cap(out) <= maxKept {
+		c.out = out
+	}
+	n, writeErr := c.nc.Write(out)
+	if writeErr != nil && n == 0 {
+		return Result{Unhandled: true}, writeErr
+	}
+	var r Result
+	for { // after an error of Write, too: the server may have responded before it has read all
+		c.head.Reset()
+		_, fields, err := c.readHead(make([]Field, 0, usualFields), func(data []byte) (int, error) {
+			return http1.ParseResponse(data, &c.head, http1.MethodOf([]byte(method)), c.limits)
+		})
+		switch {
+		case err != nil && writeErr != nil:
+			return Result{}, writeErr
+		case err != nil && errors.Is(err, io.EOF):
+			return Result{}, errors.New("http1: the server has closed the connection without a response")
+		case err != nil:
+			return Result{}, err
+		case c.head.Status < 200 && c.head.Status != http.StatusSwitchingProtocols:
+			continue
+		}
+		r = Result{Status: c.head.Status, Fields: fields, KeepAlive: c.head.KeepAlive && writeErr == nil}
+		break
+	}
+	b := c.head.Body(c.limits)
+	if c.head.Framing == http1.Tunnel {
+		return r, errors.New("http1: the server switches to another protocol")
+	}
+	if r.Status == http.StatusRequestTimeout && !r.KeepAlive && b.Done() {
+		r.Unhandled = true
+		return r, ErrGoodbye
+	}
+	var err error
+	if r.Body, err = c.readBody(&b, c.most, nil); err != nil {
+		return r, err
+	}
+	r.KeepAlive = r.KeepAlive && c.r == c.w
+	return r, nil
+}

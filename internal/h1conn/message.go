@@ -1,0 +1,171 @@
+package h1conn
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+
+	"example.com/ferry/protocol/http1"
+)
+
+// Field is a header field. The name of a received one is in lower case.
+type Field struct{ Name, Value string }
+
+// Get returns the value of the first field with a name in lower case, or "".
+func Get(fields []Field, name string) string {
+	for i := range fields {
+		if fields[i].Name == name {
+			return fields[i].Value
+		}
+	}
+	return ""
+}
+
+const (
+	smallBuffer = 4 << 10  // bytes of the buffer of an idle connection
+	bodyStep    = 64 << 10 // bytes for which a body gets memory before they have arrived
+)
+
+// source reads messages from a connection.
+type source struct {
+	nc   net.Conn
+	buf  []byte
+	r, w int // buf[r:w] has arrived and is not consumed
+	head http1.Head
+}
+
+// fill reads once. It keeps what is not consumed.
+func (s *source) fill() error {
+	switch {
+	case s.r == s.w:
+		s.r, s.w = 0, 0
+	case s.w == len(s.buf) && s.r > 0:
+		s.w = copy(s.buf, s.buf[s.r:s.w])
+		s.r = 0
+	case s.w == len(s.buf):
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	n, err := s.nc.Read(s.buf[s.w:])
+	if s.w += n; n > 0 {
+		return nil
+	}
+	return err
+}
+
+// readHead reads until parse has a whole head, and returns its fields, in fields, and its bytes with names in lower case.
+func (s *source) readHead(fields []Field, parse func(data []byte) (int, error)) (text string, _ []Field, err error) {
+	for {
+		n, err := parse(s.buf[s.r:s.w])
+		if err != nil {
+			return "", nil, err
+		}
+		if n == 0 {
+			if err := s.fill(); err != nil {
+				if errors.Is(err, io.EOF) && s.r < s.w {
+					err = io.ErrUnexpectedEOF
+				}
+				return "", nil, err
+			}
+			continue
+		}
+		data := s.buf[s.r : s.r+n]
+		for i := range s.head.Fields {
+			lower(s.head.Fields[i].Name.Of(data))
+		}
+		text = string(data)
+		for i := range s.head.Fields {
+			f := &s.head.Fields[i]
+			fields = append(fields, Field{text[f.Name.Start:f.Name.End], text[f.Value.Start:f.Value.End]})
+		}
+		s.r += n
+		return text, fields, nil
+	}
+}
+
+func lower(name []byte) {
+	for i, c := range name {
+		if c-'A' < 26 {
+			name[i] = c | 0x20
+		}
+	}
+}
+
+// ErrTooLarge is the error of a body that is longer than allowed.
+var ErrTooLarge = errors.New("http1: the body is longer than allowed")
+
+// readBody reads the body behind the head, up to most bytes. grow, if not nil, is called before memory is taken; its error ends the reading.
+func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (body []byte, err error) {
+	room := func(n int) error {
+		if cap(body)-len(body) >= n {
+			return nil
+		}
+		size := max(2*cap(body), len(body)+n)
+		if grow != nil {
+			if err := grow(size - cap(body)); err != nil {
+				return err
+			}
+		}
+		body = append(make([]byte, 0, size), body...)
+		return nil
+	}
+	for !b.Done() {
+		if int64(len(body))+b.Known() > int64(most) {
+			return nil, ErrTooLarge
+		}
+		n, part, err := b.Next(s.buf[s.r:s.w])
+		if err != nil {
+			return nil, err
+		}
+		if content := part.Content.Of(s.buf[s.r:s.w]); len(content) > 0 {
+			if len(body)+len(content) > most {
+				return nil, ErrTooLarge
+			}
+			if err := room(len(content) + int(min(b.Known(), bodyStep))); err != nil {
+				return nil, err
+			}
+			body = append(body, content...)
+		}
+		if s.r += n; n > 0 {
+			continue
+		}
+		if known := b.Known(); known > 0 && s.r == s.w { // without a copy
+			if err := room(int(min(known, bodyStep))); err != nil {
+				return nil, err
+			}
+			n, err := s.nc.Read(body[len(body):min(cap(body), len(body)+int(known))])
+			body = body[:len(body)+n]
+			b.Advance(int64(n))
+			if n == 0 && err != nil {
+				return nil, unexpected(err)
+			}
+			continue
+		}
+		if err := s.fill(); err != nil {
+			if errors.Is(err, io.EOF) && b.End() == nil {
+				return body, nil
+			}
+			return nil, unexpected(err)
+		}
+	}
+	return body, nil
+}
+
+// unexpected makes the end of a connection an error.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// appendFields appends fields and the empty line behind them. A name or value that would end its line is left out.
+func appendFields(dst []byte, fields []Field) []byte {
+	for _, f := range fields {
+		if strings.ContainsAny(f.Name, "\r\n:") || strings.ContainsAny(f.Value, "\r\n") {
+			continue
+		}
+		dst = append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
+	}
+	return append(dst, "\r\n"...)
+}

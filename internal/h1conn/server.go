@@ -1,0 +1,345 @@
+package h1conn
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"example.com/ferry/protocol/http1"
+)
+
+// Config configures a server's connections. All fields are required.
+type Config struct {
+	Limits        *http1.Limits
+	MaxBody       int           // bytes of the body of a request
+	HeaderTimeout time.Duration // to send the head of a request
+	BodyTimeout   time.Duration // to send its body, and to take the response
+	IdleTimeout   time.Duration // between requests
+
+	// Handle responds to a request. The request is not used later.
+	Handle func(r *Request) Response
+
+	// Farewell are the fields of the goodbye of Drain, and of the responses to all requests after it.
+	Farewell []Field
+}
+
+// Request is a request whose body is not read.
+type Request struct {
+	Method, Target string // as sent
+	Fields         []Field
+	conn           *Conn
+	body           http1.Body
+	bodyErr        error
+}
+
+// Body reads the body. grow is called with a number of bytes before so much memory is taken. The error is *http1.Error for a body that is
+// malformed, and ErrTooLarge for one that exceeds Config.MaxBody.
+func (r *Request) Body(grow func(bytes int) error) ([]byte, error) {
+	c := r.conn
+	_ = c.nc.SetReadDeadline(time.Now().Add(c.cfg.BodyTimeout))
+	if c.head.Expect {
+		if _, err := io.WriteString(c.nc, http1.Continue); err != nil {
+			return nil, err
+		}
+	}
+	var body []byte
+	body, r.bodyErr = c.readBody(&r.body, c.cfg.MaxBody, grow)
+	return body, r.bodyErr
+}
+
+// Response is a response. Content-Length, Connection and Date are added.
+type Response struct {
+	Status int
+	Fields []Field
+	Body   []byte
+}
+
+// connState is the progress of a server's connection.
+//
+//	idle ──first byte──► receiving ──► handling ──response──► idle
+//	  │                      │             └── Connection: close, error ──► ended
+//	  └── Drain, IdleTimeout ──► parting ──client closes──► ended
+//
+// parting: the goodbye is sent, and what arrives is discarded.
+type connState uint8
+
+const (
+	idle connState = iota
+	receiving
+	handling
+	parting
+)
+
+// Conn is a server's end of a connection.
+type Conn struct {
+	source
+	cfg    *Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	fields []Field
+	out    []byte
+
+	mu       sync.Mutex
+	state    connState
+	draining bool
+	watched  chan struct{} // closed when the goroutine of watch has ended; nil if there is none
+	watch    *time.Timer   // begins watching a handler's connection
+}
+
+// NewConn returns the server's end of nc. Serve serves it.
+func NewConn(nc net.Conn, cfg *Config) *Conn {
+	c := &Conn{source: source{nc: nc, buf: make([]byte, smallBuffer)}, cfg: cfg}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// NetConn returns the connection.
+func (c *Conn) NetConn() net.Conn { return c.nc }
+
+// Serve handles the requests of the connection, one after another, until it ends. It closes the connection.
+func (c *Conn) Serve() {
+	defer func() {
+		c.cancel()
+		_ = c.nc.Close()
+	}()
+	for c.awaitRequest() && c.serveRequest() {
+	}
+}
+
+// Close ends the connection at once.
+func (c *Conn) Close() {
+	_ = c.nc.Close() // first: the response of a handler whose context ends must not be sent
+	c.cancel()
+}
+
+// Drain says goodbye if the connection is idle. A request that has begun gets its response, which ends the connection.
+func (c *Conn) Drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.draining = true
+	if c.state == idle {
+		c.sayGoodbye(c.cfg.Farewell)
+	}
+}
+
+const (
+	partingTime = time.Second // for what a client has sent meanwhile to arrive, and for the client to close its side
+	farewell    = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n"
+)
+
+// sayGoodbye ends an idle connection. It is called under the lock.
+func (c *Conn) sayGoodbye(fields []Field) {
+	c.state = parting
+	_ = c.nc.SetDeadline(time.Now().Add(partingTime))
+	_, err := c.nc.Write(appendFields([]byte(farewell), fields))
+	if err == nil {
+		err = closeWrite(c.nc)
+	}
+	if err != nil {
+		_ = c.nc.Close()
+	}
+}
+
+// closeWrite ends the direction of writing, where the transport can.
+func closeWrite(nc net.Conn) error {
+	if h, ok := nc.(interface{ CloseWrite() error }); ok { // transport.HalfCloser
+		return h.CloseWrite()
+	}
+	return nil
+}
+
+// awaitRequest waits for the first byte of a request. It returns false at the end of the connection.
+func (c *Conn) awaitRequest() bool {
+	c.mu.Lock()
+	c.state = idle
+	if len(c.buf) > smallBuffer && c.r == c.w {
+		c.buf = make([]byte, smallBuffer)
+	}
+	if c.draining && c.r == c.w {
+		c.sayGoodbye(c.cfg.Farewell)
+	} else {
+		_ = c.nc.SetReadDeadline(time.Now().Add(c.cfg.IdleTimeout))
+	}
+	c.mu.Unlock()
+	if c.r == c.w {
+		err := c.fill()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		switch {
+		case c.state == parting:
+			c.discard(err)
+			return false
+		case isTimeout(err):
+			c.sayGoodbye(nil)
+			c.discard(nil)
+			return false
+		case err != nil:
+			return false
+		}
+		c.state = receiving
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = receiving
+	return true
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// discard reads until the client has closed its side, or partingTime has passed: closing earlier could destroy what was sent last.
+func (c *Conn) discard(err error) {
+	for err == nil {
+		c.r, c.w = 0, 0
+		err = c.fill()
+	}
+}
+
+// serveRequest handles one request. It returns false if no other one follows.
+func (c *Conn) serveRequest() bool {
+	_ = c.nc.SetReadDeadline(time.Now().Add(c.cfg.HeaderTimeout))
+	c.head.Reset()
+	text, fields, err := c.readHead(c.fields[:0], func(data []byte) (int, error) { return http1.ParseRequest(data, &c.head, c.cfg.Limits) })
+	if err != nil {
+		var bad *http1.Error
+		switch {
+		case errors.As(err, &bad):
+			c.refuse(bad.Status, bad.Reason)
+		case isTimeout(err):
+			c.refuse(http.StatusRequestTimeout, "the head of the request is not complete")
+		}
+		return false
+	}
+	c.fields = fields
+	r := Request{
+		Method: text[c.head.MethodName.Start:c.head.MethodName.End], Target: text[c.head.Target.Start:c.head.Target.End], Fields: fields,
+		conn: c, body: c.head.Body(c.cfg.Limits),
+	}
+	isHead, keepAlive := c.head.Method == http1.MethodHead, c.head.KeepAlive
+	response := c.cfg.Handle(&r)
+	c.endWatch()
+	keepAlive = keepAlive && r.body.Done() && r.bodyErr == nil
+	return c.respond(&response, isHead, keepAlive, r.bodyErr != nil || !r.body.Done())
+}
+
+// Watching runs f with a context that ends when Close is called, or when the client closes the connection and the body of the request was read.
+func (r *Request) Watching(f func(ctx context.Context)) {
+	c := r.conn
+	if !r.body.Done() {
+		f(c.ctx)
+		return
+	}
+	_ = c.nc.SetReadDeadline(time.Time{})
+	c.mu.Lock()
+	c.state = handling
+	if c.watch == nil {
+		c.watch = time.AfterFunc(watchDelay, c.beginWatch)
+	} else {
+		c.watch.Reset(watchDelay)
+	}
+	c.mu.Unlock()
+	f(c.ctx)
+}
+
+// watchDelay is how long a handler runs until its connection is watched. Most end before, and cost no second goroutine.
+const watchDelay = 2 * time.Millisecond
+
+// beginWatch reads while a handler runs, to notice the end of the connection. A request that arrives early is kept.
+func (c *Conn) beginWatch() {
+	c.mu.Lock()
+	if c.state != handling || c.watched != nil || c.r < c.w {
+		c.mu.Unlock()
+		return
+	}
+	done := make(chan struct{})
+	c.watched = done
+	c.mu.Unlock()
+	defer close(done)
+	if err := c.fill(); err != nil && !isTimeout(err) {
+		c.cancel()
+	}
+}
+
+// endWatch ends the watching before the connection is used again.
+func (c *Conn) endWatch() {
+	c.mu.Lock()
+	if c.state != handling {
+		c.mu.Unlock()
+		return
+	}
+	c.state = receiving
+	c.watch.Stop()
+	done := c.watched
+	c.watched = nil
+	c.mu.Unlock()
+	if done != nil {
+		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+		<-done
+	}
+}
+
+// refuse responds to what is no request.
+func (c *Conn) refuse(status int, reason string) {
+	r := Response{Status: status, Fields: []Field{{"Content-Type", "text/plain; charset=utf-8"}}, Body: []byte(reason + "\n")}
+	c.respond(&r, false, false, true)
+}
+
+// respond sends a response. unread says that bytes of the request may still arrive. It returns false if the connection has ended.
+func (c *Conn) respond(r *Response, isHead, keepAlive, unread bool) bool {
+	c.mu.Lock()
+	draining := c.draining
+	c.mu.Unlock()
+	out := c.out[:0]
+	out = append(out, "HTTP/1.1 "...)
+	out = strconv.AppendInt(out, int64(r.Status), 10)
+	out = append(append(append(out, ' '), http.StatusText(r.Status)...), "\r\nDate: "...)
+	out = time.Now().UTC().AppendFormat(out, http.TimeFormat)
+	out = append(out, "\r\n"...)
+	if r.Status != http.StatusNoContent {
+		out = append(strconv.AppendInt(append(out, "Content-Length: "...), int64(len(r.Body)), 10), "\r\n"...)
+	}
+	switch {
+	case draining || !keepAlive:
+		out = append(out, "Connection: close\r\n"...)
+	case c.head.Minor == 0:
+		out = append(out, "Connection: keep-alive\r\n"...)
+	}
+	out = appendFields(out, r.Fields)
+	if draining {
+		out = appendFields(out[:len(out)-2], c.cfg.Farewell)
+	}
+	if !isHead {
+		out = append(out, r.Body...)
+	}
+	_ = c.nc.SetWriteDeadline(time.Now().Add(c.cfg.BodyTimeout))
+	_, err := c.nc.Write(out)
+	if cap(out) <= maxKept {
+		c.out = out
+	} else {
+		c.out = nil
+	}
+	if err != nil {
+		return false
+	}
+	if !draining && keepAlive {
+		return true
+	}
+	if unread || draining { // closing with bytes that were not read would destroy the response
+		_ = c.nc.SetDeadline(time.Now().Add(partingTime))
+		if closeWrite(c.nc) == nil {
+			c.discard(nil)
+		}
+	}
+	return false
+}
+
+// maxKept is the capacity up to which the memory of a response is used again.
+const maxKept = 16 << 10
