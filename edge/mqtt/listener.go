@@ -64,6 +64,9 @@ func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
 // Addr returns the address that was bound.
 func (l *Listener) Addr() net.Addr { return l.inner.Addr() }
 
+// Turn returns nil once every event loop has called a function, or has ended. It returns the error of ctx if that ends first.
+func (l *Listener) Turn(ctx context.Context) error { return l.group.Turn(ctx) }
+
 // Serve waits until ctx ends. Connections are served from Listen on.
 func (l *Listener) Serve(ctx context.Context) error {
 	<-ctx.Done()

@@ -65,6 +65,9 @@ func Listen(cfg Config) (*Server, error) {
 // Addr returns the address that was bound.
 func (s *Server) Addr() net.Addr { return s.inner.Addr() }
 
+// Turn returns nil once every event loop has called a function, or has ended. It returns the error of ctx if that ends first.
+func (s *Server) Turn(ctx context.Context) error { return s.group.Turn(ctx) }
+
 // Serve waits until ctx ends. Connections are served from Listen on.
 func (s *Server) Serve(ctx context.Context) error {
 	<-ctx.Done()
