@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"fmt"
 	"time"
 
 	"example.com/ferry/internal/invalid"
@@ -71,6 +72,9 @@ type Outlier struct {
 	// requests of at least two clients, while another endpoint is healthy. What a client causes ejects nothing.
 	Failures int `yaml:"failures,omitempty" schema:"min=0"`
 
+	// Statuses are statuses of HTTP that report a failure of the server, beside 502, 503 and 504.
+	Statuses []int `yaml:"statuses,omitempty"`
+
 	// EjectionTime is the duration of the first ejection. The n-th ejection in a row lasts n times as long, at most
 	// MaxEjectionTime. Zero means 30 s.
 	EjectionTime time.Duration `yaml:"ejection_time,omitempty"`
@@ -102,6 +106,11 @@ func (o *Outlier) ejection(n int64) time.Duration {
 // Check adds the errors in o to errs, as errors of package pkg in the field at.
 func (o Outlier) Check(pkg, at string, errs *invalid.Errors) {
 	checkCount(pkg, at+".failures", o.Failures, errs)
+	for i, status := range o.Statuses {
+		if status < 400 || status > 599 {
+			errs.Add(pkg, fmt.Sprintf("%s.statuses[%d]", at, i), "%d: write 400 to 599", status)
+		}
+	}
 	checkEjection(pkg, at+".ejection_time", o.EjectionTime, errs)
 	checkEjection(pkg, at+".max_ejection_time", o.MaxEjectionTime, errs)
 	if full := o.WithDefaults(); o.MaxEjectionTime > 0 && o.MaxEjectionTime < full.EjectionTime {

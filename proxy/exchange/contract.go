@@ -3,6 +3,7 @@ package exchange
 import (
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
+	"example.com/ferry/proxy/upstream"
 )
 
 // The contract between the two sides of a request. A Downstream speaks the client's protocol, an Upstream speaks the
@@ -187,10 +188,23 @@ func (c *Changes) SetForwarded(addr string, tls, trusted bool) {
 
 // Failure describes why an attempt has no response.
 type Failure struct {
-	Cause    route.Cause // OnConnectFailure, OnReset or OnRefusedStream
-	Err      error       // why connecting failed; set with OnConnectFailure, nil if unknown
-	TimedOut bool        // connecting took too long
-	Sent     bool        // the server may have processed a part of the request
-	Canceled bool        // the server has canceled the request: RST_STREAM with CANCEL
-	Stale    bool        // not a fault of the server: a reused connection ended before the first byte of the response, or the server goes away
+	Cause     route.Cause // OnConnectFailure, OnReset or OnRefusedStream
+	Err       error       // why connecting failed; set with OnConnectFailure, nil if unknown
+	TimedOut  bool        // connecting took too long
+	Sent      bool        // the server may have processed a part of the request
+	Canceled  bool        // the server has canceled the request: RST_STREAM with CANCEL
+	Stale     bool        // not a fault of the server: a reused connection ended before the first byte of the response, or the server goes away
+	Shared    bool        // the loss of a connection that requests share; set for one of them, as the endpoint has failed once
+	Blameless bool        // the connection is one whose loss says nothing about the endpoint
+}
+
+// outcome returns what the failure says about the endpoint.
+func (f *Failure) outcome() upstream.Outcome {
+	switch {
+	case f.Blameless:
+		return upstream.Canceled
+	case f.Shared:
+		return upstream.Unavailable
+	}
+	return outcomeByCause[f.Cause]
 }

@@ -3,8 +3,12 @@ package exchange
 import (
 	"errors"
 	"math/rand/v2"
+	"net/netip"
+	"os"
+	"syscall"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
@@ -29,7 +33,12 @@ type Exchange struct {
 	lastEndpoint *upstream.Endpoint // endpoint of the previous attempt
 	chosenAt     time.Duration      // loop.Now at Choose
 	refusal      traffic.Refusal
-	retryAfter   time.Duration // time until the limit that refused the request accepts one again; 0 if that is unknown
+	reason       traffic.Reason // why the last attempt, or the request, has failed
+	client       limit.Client   // nil before Admit
+	key          balance.Caller // of the header field that names the client; 0 if there is none
+	connectErr   error          // why the connection of the attempt could not be opened
+	resent       bool           // the request was sent again without a retry policy
+	retryAfter   time.Duration  // time until the limit that refused the request accepts one again; 0 if that is unknown
 }
 
 // Begin begins a request. The request uses p until End.
@@ -41,7 +50,7 @@ func (x *Exchange) Begin(p *Plan, l *loop.Loop) {
 // nil if no route matches; c may be nil if Plan.Rate is. If the result is not traffic.Forwarded, or the route does not forward, the
 // caller responds itself.
 func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
-	x.Route = r
+	x.Route, x.client = r, c
 	if !x.Plan.Terms.Accept(x.TLS) {
 		return x.Refuse(traffic.BadRequest)
 	}
@@ -49,6 +58,7 @@ func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
 		return x.refuseUntil(traffic.Shed, x.Plan.Overload.RetryAfter())
 	}
 	if x.Plan.Rate != nil {
+		x.key = balance.Caller(x.Plan.Rate.HeaderKey(c))
 		if wait, ok := x.Plan.Rate.Allow(c, x.loop.Now()); !ok {
 			return x.refuseUntil(traffic.ClientRateLimited, wait)
 		}
@@ -70,14 +80,14 @@ func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
 
 // Refuse counts a request that the proxy does not forward, and returns why.
 func (x *Exchange) Refuse(why traffic.Refusal) traffic.Refusal {
-	x.refusal = why
+	x.refusal, x.reason = why, why.Reason()
 	x.Plan.Listener.Refused(x.loop.Index(), why)
 	return why
 }
 
 // Choose picks an endpoint for an attempt. EndAttempt, Failed, Lost or End follows.
 func (x *Exchange) Choose() traffic.Refusal {
-	x.chosenAt = x.loop.Now()
+	x.chosenAt, x.reason, x.connectErr = x.loop.Now(), traffic.NoReason, nil
 	e, err := x.Cluster.Pick(rand.Uint64(), x.chosenAt, x.lastEndpoint)
 	switch {
 	case err == nil:
@@ -96,9 +106,26 @@ func (x *Exchange) EndAttempt(o upstream.Outcome) { x.endAttemptAt(x.loop.Now(),
 // endAttemptAt ends the current attempt. The latency of the attempt is measured until respondedAt.
 func (x *Exchange) endAttemptAt(respondedAt time.Duration, o upstream.Outcome) {
 	if x.Endpoint != nil {
-		x.Endpoint.Done(o, respondedAt-x.chosenAt, x.loop.Now())
+		x.Endpoint.DoneFor(x.caller(o), o, respondedAt-x.chosenAt, x.loop.Now())
 		x.lastEndpoint, x.Endpoint = x.Endpoint, nil
 	}
+}
+
+// Client tells the client of the request from others: by the header field that limits.key names, or else by address.
+func (x *Exchange) Client() balance.Caller {
+	if x.key != 0 || x.client == nil {
+		return x.key
+	}
+	addr, _ := netip.ParseAddr(x.client.ClientAddr()) // clients of a Unix domain socket count as one
+	return balance.CallerAt(addr)
+}
+
+// caller returns the client for an outcome that counts by client.
+func (x *Exchange) caller(o upstream.Outcome) balance.Caller {
+	if !o.Fault() {
+		return balance.OwnRequest
+	}
+	return x.Client()
 }
 
 // Failed ends the current attempt without a response. It reports whether the route allows another attempt; the caller
@@ -110,11 +137,52 @@ func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
 }
 
 // Lost ends the current attempt without a response. No other attempt follows.
-func (x *Exchange) Lost(why route.Cause) { x.EndAttempt(outcomeByCause[why]) }
+func (x *Exchange) Lost(why route.Cause) {
+	x.EndAttempt(outcomeByCause[why])
+	x.reason = x.reasonOf(why)
+}
+
+// reasonOf returns the Reason of an attempt that has failed before its response.
+func (x *Exchange) reasonOf(why route.Cause) traffic.Reason {
+	switch err := x.connectErr; {
+	case why == route.OnTimeout:
+		return traffic.ReasonTimeout
+	case why == route.OnReset:
+		return traffic.ReasonReset
+	case why == route.OnRefusedStream:
+		return traffic.ReasonRefusedStream
+	case err == nil, errors.Is(err, syscall.ECONNREFUSED):
+		return traffic.ReasonRefused
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return traffic.ReasonConnectTime
+	case upstream.ConnectOutcome(err) == upstream.LocalFailure:
+		return traffic.ReasonLocal
+	case errors.As(err, new(syscall.Errno)):
+		return traffic.ReasonUnreachable
+	}
+	return traffic.ReasonTLS
+}
+
+// SendsAgain reports whether a request of which no byte was sent is sent to another endpoint although the route has no retry policy, which
+// happens once: the endpoint refused the connection or is unreachable, or its connection ended. why is the cause of the last failure.
+func (x *Exchange) SendsAgain(why route.Cause) bool {
+	if x.resent || x.Route == nil || x.Route.Forward.Retry != nil || x.Cluster.Available() < 2 {
+		return false
+	}
+	if why != route.OnReset && (why != route.OnConnectFailure || !upstream.NeverConnected(x.connectErr)) {
+		return false
+	}
+	x.resent = true
+	x.Plan.Routes[x.Route.Index].Retried(x.loop.Index())
+	return true
+}
 
 // NotConnected ends the current attempt because its connection failed with err. An error caused by this machine does
 // not count against the endpoint. The caller then calls Failed or Lost, which decides about another attempt.
-func (x *Exchange) NotConnected(err error) { x.EndAttempt(upstream.ConnectOutcome(err)) }
+func (x *Exchange) NotConnected(err error) {
+	x.EndAttempt(upstream.ConnectOutcome(err))
+	x.connectErr = err
+}
 
 // Repeat reports whether the route retries a request because of the status of its response. If so, the caller discards
 // the response, calls EndAttempt and then Choose. grpcStatus is 0 if the head has none. Repeat is for HTTP only.
@@ -123,6 +191,9 @@ func (x *Exchange) Repeat(method []byte, status, grpcStatus int) bool {
 }
 
 func (x *Exchange) retryAllowed(method []byte, a route.Attempt) bool {
+	if a.Cause != "" && !a.Sent && x.SendsAgain(a.Cause) {
+		return true
+	}
 	if x.Route.Forward.Retry == nil || !x.Route.Retries(method, a, x.loop.Now()) {
 		return false
 	}
@@ -154,6 +225,10 @@ func (x *Exchange) Logs(c traffic.Code) bool {
 
 // Log fills in the fields of e that the exchange knows, and writes e to the access log.
 func (x *Exchange) Log(e *traffic.Entry, c traffic.Code) {
+	e.Reason = x.reason
+	if e.Reason == traffic.NoReason && c == 0 {
+		e.Reason = traffic.ReasonClientLeft
+	}
 	e.Listener, e.Code, e.Refusal, e.Attempts, e.In, e.Out = x.Plan.Listener.Name, c, x.refusal, x.Attempt, x.In, x.Out
 	e.Took = x.loop.Now() - x.Began
 	if x.TLS != nil {

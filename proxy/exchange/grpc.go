@@ -147,7 +147,7 @@ func grpcStatus(f Fields) int {
 func (r *Relay) judge(h ResponseHead, end bool) (o upstream.Outcome, final bool) {
 	status := h.Status()
 	if !r.GRPC || status != 200 {
-		return statusOutcome(status), true
+		return r.Cluster.OfStatus(status), true
 	}
 	if !end && h.Get("grpc-status") == nil {
 		return upstream.Success, false
@@ -163,8 +163,6 @@ func (r *Relay) endGRPC(trailers Fields) {
 }
 
 func codeOutcome(c traffic.Code) upstream.Outcome {
-	if c.Failed() {
-		return upstream.Failure
-	}
-	return upstream.Success
+	status, _ := c.GRPCStatus()
+	return upstream.OfCode(status)
 }

@@ -358,7 +358,8 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		r.EndAttempt(upstream.Canceled)
 		r.endLateCall()
 	case r.response != responseAwaited:
-		r.endAttemptAt(r.headAt, outcomeByCause[f.Cause])
+		r.endAttemptAt(r.headAt, f.outcome())
+		r.reason = traffic.ReasonResetWithin
 		if f.Canceled && r.GRPC {
 			r.SetGRPCStatus(grpcCanceled)
 		}
@@ -368,12 +369,15 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		if f.Stale {
 			r.EndAttempt(upstream.Canceled)
 		} else {
-			r.Lost(f.Cause)
+			r.EndAttempt(f.outcome())
 		}
 		r.connect(f.Sent)
-	case r.Replay.Whole && r.Failed(r.Method, f.Cause, f.Sent):
-		r.retry()
 	default:
+		r.EndAttempt(f.outcome())
+		if r.Replay.Whole && r.Failed(r.Method, f.Cause, f.Sent) {
+			r.retry()
+			return
+		}
 		r.Lost(f.Cause)
 		r.reject(rejectionForFailure(f))
 	}
@@ -396,6 +400,7 @@ func (r *Relay) resends(f Failure) bool {
 func (r *Relay) ResponseMalformed() {
 	r.up, r.attempt = nil, noAttempt
 	r.EndAttempt(upstream.Failure)
+	r.reason = traffic.ReasonMalformed
 	if r.response != responseAwaited {
 		r.reset()
 		return
@@ -477,11 +482,4 @@ func (r *Relay) reset() {
 		r.SetGRPCStatus(grpcInternal)
 	}
 	r.down.Reset()
-}
-
-func statusOutcome(status int) upstream.Outcome {
-	if status >= 500 {
-		return upstream.Failure
-	}
-	return upstream.Success
 }

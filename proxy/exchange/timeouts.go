@@ -80,6 +80,7 @@ func (r *Relay) callLate() {
 }
 
 func (r *Relay) endLateCall() {
+	r.reason = traffic.ReasonDeadline
 	if r.response == responseAwaited {
 		r.reject(GatewayTimeout)
 		return

@@ -48,7 +48,12 @@ var (
 )
 
 // Opened is called when the connection is open. The request is already queued.
-func (u *upstreamSide) Opened(*loop.Conn) { u.enter(awaitingHead) }
+func (u *upstreamSide) Opened(*loop.Conn) {
+	u.enter(awaitingHead)
+	if !u.relay.KeepsRequest() {
+		u.relay.Replay.Forget()
+	}
+}
 
 // Data processes bytes of the response.
 func (u *upstreamSide) Data(c *loop.Conn, p []byte) int {
@@ -248,8 +253,10 @@ func (u *upstreamSide) Unsent() int {
 	return u.conn.Unsent()
 }
 
-// MayResend reports whether the request is idempotent and the connection has served other requests.
-func (u *upstreamSide) MayResend(idempotent bool) bool { return idempotent && u.reused }
+// MayResend reports whether the connection is not open, or the request is idempotent and the connection has served other requests.
+func (u *upstreamSide) MayResend(idempotent bool) bool {
+	return u.state == connecting || idempotent && u.reused
+}
 
 // setConn makes c the connection of the request.
 func (u *upstreamSide) setConn(c *loop.Conn, reused bool) {

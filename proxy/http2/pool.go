@@ -26,6 +26,7 @@ type pool struct {
 	leaving   []*upstreamSide // rest of the requests that drainWaiting handles; nil if it does not run
 	waitTimer *loop.Timer
 	retired   bool
+	blame     blame
 
 	// fallback opens connections to servers that choose HTTP/1.1. It is nil unless the cluster's protocol is auto. Streams
 	// are then opened only after the server has chosen HTTP/2.
@@ -48,7 +49,7 @@ func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
 // assign gives u a stream or adds it to the waiting requests. It returns false if too many requests wait already.
 func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	if len(p.waiting) == 0 || fresh {
-		if sc := p.pick(u.tunnel, fresh); sc != nil {
+		if sc := p.pick(u, fresh); sc != nil {
 			u.open(sc)
 			return true
 		}
@@ -62,18 +63,23 @@ func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	return true
 }
 
-// pick returns a connection for another stream. It prefers a connection with room, then a new connection, then the
+// pick returns a connection for another stream, for u. It prefers a connection with room, then a new connection, then the
 // connection with the fewest streams. It returns nil if there is none. fresh excludes connections that the server may
-// have closed without the proxy's noticing.
-func (p *pool) pick(tunnel, fresh bool) *serverConn {
-	if tunnel {
-		return p.pickForTunnel()
+// have closed without the proxy's noticing. Suspects have one connection of their own.
+func (p *pool) pick(u *upstreamSide, fresh bool) *serverConn {
+	suspect := len(p.blame.suspects) > 0 && p.blame.isSuspect(u.relay.Client(), p.loop.Now())
+	if u.tunnel {
+		return p.pickForTunnel(suspect)
 	}
 	cfg := p.endpoint.Cluster().Config()
 	var best *serverConn
+	used := 0 // connections that count against the configured number
 	for _, sc := range p.conns {
+		if sc.suspect == suspect && !sc.retired {
+			used++
+		}
 		switch {
-		case !sc.canOpen() || fresh && !sc.proven():
+		case sc.suspect != suspect || !sc.canOpen() || fresh && !sc.proven():
 		case sc.http2.Streams() < cfg.Streams && (sc.state == serverConnecting || !sc.socket.Full()):
 			return sc
 		case best == nil || sc.http2.Streams() < best.http2.Streams():
@@ -81,11 +87,14 @@ func (p *pool) pick(tunnel, fresh bool) *serverConn {
 		}
 	}
 	limit := cfg.Connections
+	if suspect {
+		limit = 1
+	}
 	if fresh {
 		limit *= 2 // the connections that the server has closed still count
 	}
-	if len(p.conns) < limit && !p.negotiating() {
-		if sc := p.dial(); sc != nil && sc.canOpen() {
+	if used < limit && !p.negotiating() {
+		if sc := p.dial(suspect); sc != nil && sc.canOpen() {
 			return sc
 		}
 	}
@@ -100,14 +109,19 @@ func (p *pool) negotiating() bool {
 
 // pickForTunnel returns a connection whose server accepts extended CONNECT (RFC 8441). The server says so in its
 // SETTINGS, so a connection that is not open yet is of no use.
-func (p *pool) pickForTunnel() *serverConn {
+func (p *pool) pickForTunnel(suspect bool) *serverConn {
+	usable := false
 	for _, sc := range p.conns {
+		if sc.suspect != suspect || sc.retired {
+			continue
+		}
+		usable = true
 		if sc.canOpen() && sc.http2.PeerReady() && sc.http2.PeerExtendedConnect() {
 			return sc
 		}
 	}
-	if len(p.conns) == 0 {
-		p.dial()
+	if !usable {
+		p.dial(suspect)
 	}
 	return nil
 }
@@ -120,11 +134,11 @@ func (p *pool) refusesTunnels() bool {
 }
 
 // dial opens a connection. It returns nil if limits.connections does not allow one.
-func (p *pool) dial() *serverConn {
+func (p *pool) dial(suspect bool) *serverConn {
 	if !p.endpoint.Connect() {
 		return nil
 	}
-	sc := newServerConn(p)
+	sc := newServerConn(p, suspect)
 	p.conns = append(p.conns, sc)
 	return sc
 }
@@ -133,7 +147,7 @@ func (p *pool) dial() *serverConn {
 func (p *pool) serveWaiting() {
 	for len(p.waiting) > 0 {
 		u := p.waiting[0]
-		sc := p.pick(u.tunnel, false)
+		sc := p.pick(u, false)
 		switch {
 		case sc != nil:
 			p.dequeue(u)

@@ -24,8 +24,13 @@ type serverConn struct {
 	opened        bool // the connection was open
 	used          bool // it has carried a request
 	closeWhenIdle bool
+	suspect       bool  // it carries the requests of suspects only
+	retired       bool  // its account was exhausted
 	peerClosed    bool  // the server has closed the connection
 	err           error // why the connection is closed
+	lost          int   // streams that the end of the connection has ended and that are not counted as its loss
+
+	account account
 
 	// Views that are lent to Relays during a call of streamEvents.
 	head     responseHead
@@ -43,8 +48,8 @@ var (
 )
 
 // newServerConn begins to connect to the endpoint of p. Streams may be opened at once: what they send is queued.
-func newServerConn(p *pool) *serverConn {
-	sc := &serverConn{pool: p, closeWhenIdle: p.loop.Stopping()}
+func newServerConn(p *pool, suspect bool) *serverConn {
+	sc := &serverConn{pool: p, closeWhenIdle: p.loop.Stopping(), suspect: suspect}
 	sc.usedAt = p.loop.Now()
 	protocol := upstream.HTTP2
 	if p.fallback != nil {
@@ -144,6 +149,16 @@ func (sc *serverConn) Closed(_ *loop.Conn, err error) {
 	sc.pool.serveWaiting()
 }
 
+// lossOf describes the end of the connection to a request that was sent. The first of several says that the endpoint has failed. A suspect
+// alone, or a client whose request has the connection for itself, may have caused the loss.
+func (sc *serverConn) lossOf(stale bool) exchange.Failure {
+	f := exchange.Failure{Cause: route.OnReset, Sent: true, Stale: stale, Blameless: sc.suspect || sc.retired}
+	if !f.Blameless && sc.lost > 1 {
+		f.Shared, sc.lost = true, 0
+	}
+	return f
+}
+
 // failure describes the end of the connection to a request of which nothing was sent.
 func (sc *serverConn) failure() exchange.Failure {
 	if sc.opened {
@@ -158,7 +173,7 @@ func (sc *serverConn) lose(err error) {
 	if sc.state == serverClosed {
 		return
 	}
-	sc.err = err
+	sc.err, sc.lost = err, sc.http2.Streams()
 	sc.enter(serverClosed)
 	sc.pool.remove(sc)
 	sc.http2.Closed(err)

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
@@ -87,12 +88,15 @@ func (u *upstreamSide) handleReset(why wire.StreamError) {
 	case sc.state == serverClosed && !sc.opened:
 		u.fail(sc.failure())
 	case sc.state == serverClosed:
-		u.fail(exchange.Failure{Cause: route.OnReset, Sent: true, Stale: sc.peerClosed && u.reused && u.state == awaitingHead})
+		u.fail(sc.lossOf(sc.peerClosed && u.reused && u.state == awaitingHead))
 	case why.Refused:
 		u.fail(exchange.Failure{Cause: route.OnRefusedStream, Stale: sc.http2.PeerGoneAway()})
 	case !why.Remote:
 		u.malformed()
 	default:
+		if why.Code != wire.Cancel && why.Code != wire.NoError {
+			sc.fault(u.relay.Client())
+		}
 		u.fail(exchange.Failure{Cause: route.OnReset, Sent: true, Canceled: why.Code == wire.Cancel})
 	}
 }
@@ -100,6 +104,9 @@ func (u *upstreamSide) handleReset(why wire.StreamError) {
 // complete ends the response. trailers is nil if there are none.
 func (u *upstreamSide) complete(trailers exchange.Fields) {
 	relay, sc := u.relay, u.conn
+	if u.requestEnded {
+		sc.account.complete()
+	}
 	u.release()
 	relay.ResponseEnd(trailers)
 	sc.afterStream()
@@ -119,6 +126,7 @@ func (u *upstreamSide) fail(f exchange.Failure) {
 func (u *upstreamSide) malformed() {
 	relay, sc := u.relay, u.conn
 	u.stream.Reset(wire.ProtocolError)
+	sc.fault(balance.OwnRequest)
 	u.release()
 	relay.ResponseMalformed()
 	sc.afterStream()
@@ -166,6 +174,9 @@ func (u *upstreamSide) MayResend(bool) bool { return true }
 func (u *upstreamSide) release() {
 	if s := u.stream; s != nil {
 		if !s.Ended() {
+			if s.ID() != 0 {
+				u.conn.fault(u.relay.Client())
+			}
 			s.Reset(wire.Cancel) // what is queued of the request is of no use any more
 		}
 		s.Release()

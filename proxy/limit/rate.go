@@ -120,12 +120,20 @@ const (
 	keyKinds
 )
 
-// hash returns the hash of the client's key. Its seed is random, so that a client cannot choose its set.
-func (r *Rate) hash(c Client) uint64 {
+// HeaderKey returns the hash of the header field that Config.Key names, or 0 if it names none or the request has none.
+func (r *Rate) HeaderKey(c Client) uint64 {
 	if r.header != "" {
 		if value := c.ClientField(r.header); value != nil {
 			return maphash.Bytes(r.seeds[byHeader], value)
 		}
+	}
+	return 0
+}
+
+// hash returns the hash of the client's key. Its seed is random, so that a client cannot choose its set.
+func (r *Rate) hash(c Client) uint64 {
+	if key := r.HeaderKey(c); key != 0 {
+		return key
 	}
 	if r.identity {
 		if name := c.ClientIdentity(); name != "" {

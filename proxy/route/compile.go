@@ -165,8 +165,8 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 		}
 		r.retryOn.grpcStatuses |= 1 << status
 	}
-	if len(c.On)+len(c.Statuses)+len(c.GRPCStatuses) == 0 {
-		b.addError(at, "none of on, statuses and grpc_statuses is given: name the failures to retry")
+	if c.On == nil && len(c.Statuses)+len(c.GRPCStatuses) == 0 {
+		b.addError(at, "none of on, statuses and grpc_statuses is given: name the failures to retry, or write on: [] for none")
 	}
 	if c.Attempts == 0 {
 		c.Attempts = 2

@@ -22,7 +22,8 @@ type Forward struct {
 	// listener bounds the time for the bodies of the request and the response. Zero means 15 s; negative means none.
 	Timeout time.Duration `yaml:"timeout,omitempty"`
 
-	// Retry says which failed attempts are retried. Absent means none.
+	// Retry says which failed attempts are retried. Absent means that a request is sent once more, to another endpoint, if nothing of it was
+	// sent: the endpoint refused the connection, is unreachable, or ended the connection.
 	Retry *Retry `yaml:"retry,omitempty"`
 }
 
@@ -59,7 +60,7 @@ type Rewrite struct {
 type Retry struct {
 	// On lists the failures that are retried: connect-failure, reset, refused-stream (of HTTP/2: the server has not
 	// processed the request), timeout (of one attempt), 5xx, gateway-error (502, 503 and 504). None includes another.
-	// Without refused-stream, a refused stream is retried once.
+	// Without refused-stream, a refused stream is retried once. An empty list retries nothing else.
 	On []Cause `yaml:"on,omitempty"`
 
 	// Statuses lists further response statuses that are retried.

@@ -14,6 +14,7 @@ type Entry struct {
 	Status                             int    // 0 if the client left before the response
 	Code                               Code
 	Refusal                            Refusal
+	Reason                             Reason
 	Attempts                           int
 	In, Out                            int64 // bytes of the request and of the response, heads included
 	Took                               time.Duration
@@ -43,6 +44,7 @@ func (e *Entry) append(b []byte, now time.Time) []byte {
 	if e.Refusal != Forwarded {
 		b = appendText(b, "refusal", e.Refusal.String())
 	}
+	b = appendText(b, "reason", e.Reason.String())
 	b = appendCount(b, "attempts", int64(e.Attempts))
 	b = appendCount(b, "bytes_in", e.In)
 	b = appendCount(b, "bytes_out", e.Out)

@@ -139,6 +139,9 @@ func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endp
 	return endpointOf(e), nil
 }
 
+// Available returns how many endpoints get requests now.
+func (c *Cluster) Available() int { return c.set.Available() }
+
 // Wait counts a request that waits for a connection. It reports whether limits.waiting allows the request to wait. If
 // so, the caller must call Unwait when the wait has ended. Any loop may call both.
 func (c *Cluster) Wait() bool { return c.set.Wait() }

@@ -44,24 +44,6 @@ type Pool interface {
 	Retire()
 }
 
-// Outcome is the result of sending a request to an endpoint once.
-type Outcome = balance.Outcome
-
-// The outcomes.
-const (
-	Success        = balance.Success
-	Failure        = balance.Failure        // the response reports a failure of the server
-	ConnectFailure = balance.ConnectFailure // the connection could not be opened
-	Reset          = balance.Reset          // the connection ended before the response
-	Timeout        = balance.Timeout        // the response did not arrive in time
-	Canceled       = balance.Canceled       // the client left, which says nothing about the endpoint
-	LocalFailure   = balance.LocalFailure   // this machine lacked a resource to connect, which says nothing about the endpoint
-	Unavailable    = balance.Unavailable    // a connection that requests shared was lost, or the server says that it is unavailable
-	Rejected       = balance.Rejected       // the response is an error about the request
-
-	Outcomes = balance.Outcomes // number of outcomes
-)
-
 // Addr returns the address of the endpoint.
 func (e *Endpoint) Addr() loop.Addr { return e.addr }
 
@@ -107,7 +89,12 @@ func (e *Endpoint) Retired() bool { return e.balanced.Retired() }
 // Done ends a request for which Pick returned e. took is the time from Pick to the head of the response. now is the
 // loop's clock.
 func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
-	e.balanced.Done(o, balance.OwnRequest, took, now)
+	e.DoneFor(balance.OwnRequest, o, took, now)
+}
+
+// DoneFor is Done for a request of a client.
+func (e *Endpoint) DoneFor(client balance.Caller, o Outcome, took, now time.Duration) {
+	e.balanced.Done(o, client, took, now)
 }
 
 // Connect counts a connection before it is opened. It reports whether limits.connections allows the connection. If
