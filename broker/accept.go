@@ -178,6 +178,7 @@ func (b *Broker) admit(s *session, state *tls.ConnectionState) error {
 		return &native.Error{Code: native.CodeDraining, Reason: listenerGone}
 	}
 	b.served++
+	s.placed = true
 	b.ended.Add(1)
 	for b.lastID++; b.lastID == 0 || b.sessions[b.lastID] != nil; b.lastID++ {
 	}

@@ -152,9 +152,17 @@ func (b *Broker) endSession(s *session) {
 		p.leave()
 		b.tags.release(p.tag)
 	}
-	b.served--
+	b.giveUpPlace(s)
 	b.mu.Unlock()
 	b.ended.Done()
+}
+
+// giveUpPlace lets another client have the place of a session in Config.MaxConnections. The caller holds the lock.
+func (b *Broker) giveUpPlace(s *session) {
+	if s.placed {
+		s.placed = false
+		b.served--
+	}
 }
 
 // countRefusal counts, by code c, a client that was refused or whose connection the broker ended.

@@ -101,7 +101,7 @@ func (b *Broker) NewLocalListener(addr net.Addr, v Validation) *Listener {
 	return b.NewListener(localListener{addr}, v)
 }
 
-// Connect adds a client. It counts as a connection until Close. The error is a *native.Error.
+// Connect adds a client. It counts as a connection until Close or GiveUpPlace. The error is a *native.Error.
 func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	b := l.broker
 	cfg := b.cfg.Load()
@@ -191,6 +191,14 @@ func (c *Local) ID() ferry.SourceID { return c.session.id }
 
 // Identity returns the present identity of the client.
 func (c *Local) Identity() *Identity { return c.session.identity.Load() }
+
+// GiveUpPlace makes the client count no longer for Config.MaxConnections. It is for one that its owner keeps without a connection, within bounds of its own.
+func (c *Local) GiveUpPlace() {
+	b := c.session.broker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.giveUpPlace(c.session)
+}
 
 // Resume makes the Broker deliver again, after LocalHandler.Deliver has taken fewer messages than it was given.
 func (c *Local) Resume() {

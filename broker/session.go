@@ -22,6 +22,7 @@ type session struct {
 	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
 	id       ferry.SourceID
 	ended    bool // endSession was called; guarded by the broker's lock
+	placed   bool // it counts for Config.MaxConnections; guarded by the broker's lock
 	name     string
 	addr     string                   // of the client, for people
 	since    int64                    // as clock.Now

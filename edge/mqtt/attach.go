@@ -196,6 +196,8 @@ func (c *conn) suspend(willed bool) {
 			k.Close()
 		}
 		s.forgetSubscriptions()
+	} else {
+		k.GiveUpPlace() // sessions have a limit of their own
 	}
 }
 

@@ -12,6 +12,14 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
+// shaking handles the connections of a loop whose TLS handshake is not complete.
+type shaking struct {
+	loop.Base
+	ls *loopState
+}
+
+func (h *shaking) Closed(c *loop.Conn, _ error) { h.ls.newcomers.Remove(c) }
+
 // greeting handles all connections of a loop that have sent no CONNECT yet.
 type greeting struct {
 	loop.Base
@@ -29,13 +37,19 @@ func (h *greeting) Opened(c *loop.Conn) {
 
 func (h *greeting) HalfClosed(c *loop.Conn)   { c.Close() }
 func (h *greeting) Timer(c *loop.Conn, _ int) { c.Close() }
-func (h *greeting) Closed(*loop.Conn, error)  { h.ls.open.Add(-1) }
-func (h *greeting) Shutdown(c *loop.Conn)     { c.Close() }
+
+func (h *greeting) Closed(c *loop.Conn, _ error) {
+	h.ls.newcomers.Remove(c)
+	h.ls.open.Add(-1)
+}
+
+func (h *greeting) Shutdown(c *loop.Conn) { c.Close() }
 
 // Data handles CONNECT. What follows it stays unread until the session is attached.
 func (h *greeting) Data(c *loop.Conn, p []byte) int {
 	packet, need, err := wire.Next(p, wire.Limits{MaxPacket: min(h.ls.listener.cfg.MaxPacket, maxConnect)})
 	if need > 0 {
+		h.ls.newcomers.Hold(c, len(p))
 		return 0
 	}
 	var v wire.ConnectPacket
@@ -138,6 +152,7 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 		c.disown()
 		return err
 	}
+	h.ls.newcomers.Remove(lc)
 	c.number = h.ls.server.connects.Add(1)
 	lc.SetHandler(c)
 	lc.PauseReading()

@@ -38,7 +38,8 @@ func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("mqtt: listen on %s: %w", cfg.Address, err)
 	}
-	group.SetMaxConns(max(cfg.MaxConnections/len(group.Loops()), 1))
+	places := max(cfg.MaxConnections/len(group.Loops()), 1)
+	group.SetMaxConns(2 * places) // identified clients, whose number the broker bounds, and newcomers
 	l := &Listener{server: v, cfg: cfg, group: group}
 	l.open.Store(&cfg.Anonymous)
 	if cfg.TLS != nil {
@@ -46,7 +47,7 @@ func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
 		l.bound = l.layers.Bound()
 	}
 	for _, each := range group.Loops() {
-		l.loops = append(l.loops, newLoopState(l, each))
+		l.loops = append(l.loops, newLoopState(l, each, places))
 	}
 	l.clients = v.cfg.Broker.NewLocalListener(&net.TCPAddr{IP: at.TCP.Addr().AsSlice(), Port: int(at.TCP.Port())}, cfg.Validate)
 	if l.inner, err = group.Listen(at, l.accept); err != nil {
@@ -106,11 +107,13 @@ func (l *Listener) Drain(ctx context.Context) error {
 
 // accept is called on the loop that drives the connection.
 func (l *Listener) accept(c *loop.Conn) loop.Handler {
+	ls := l.loops[c.Loop().Index()]
+	ls.newcomers.Add(c)
 	if l.layers == nil {
-		return l.loops[c.Loop().Index()].greeting
+		return ls.greeting
 	}
-	c.SetLayer(l.layers.Server(c.Loop(), l.cfg.TLS, l.bound), func(c *loop.Conn) loop.Handler { return l.loops[c.Loop().Index()].greeting })
-	return loop.Base{}
+	c.SetLayer(l.layers.Server(c.Loop(), l.cfg.TLS, l.bound), func(*loop.Conn) loop.Handler { return ls.greeting })
+	return ls.shaking
 }
 
 // ListenerStats is a copy of the counters of a Listener.

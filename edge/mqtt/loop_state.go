@@ -8,21 +8,24 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
 )
 
 // loopState is the part of a Listener that belongs to one loop. Only that loop uses it, except notify and wake.
 type loopState struct {
-	listener *Listener
-	server   *Server
-	loop     *loop.Loop
-	greeting *greeting
-	closing  *closing
-	batch    *broker.Batch
-	run      run
-	conf     *confirmation // for the next messages that have to be stored; nil if there is none yet
-	open     atomic.Int64
+	listener  *Listener
+	server    *Server
+	loop      *loop.Loop
+	newcomers *edge.Newcomers
+	shaking   *shaking
+	greeting  *greeting
+	closing   *closing
+	batch     *broker.Batch
+	run       run
+	conf      *confirmation // for the next messages that have to be stored; nil if there is none yet
+	open      atomic.Int64
 
 	mu      sync.Mutex
 	woken   []*conn // connections whose sessions have something for them
@@ -32,8 +35,14 @@ type loopState struct {
 	turn    func() // take, as a value
 }
 
-func newLoopState(l *Listener, on *loop.Loop) *loopState {
-	ls := &loopState{listener: l, server: l.server, loop: on, batch: broker.NewBatch(l.server.cfg.Broker)}
+// newcomersMemory bounds the halves of CONNECT packets that a loop holds, in bytes.
+const newcomersMemory = 4 << 20
+
+func newLoopState(l *Listener, on *loop.Loop, places int) *loopState {
+	ls := &loopState{
+		listener: l, server: l.server, loop: on, batch: broker.NewBatch(l.server.cfg.Broker), newcomers: edge.NewNewcomers(places, newcomersMemory),
+	}
+	ls.shaking = &shaking{ls: ls}
 	ls.greeting, ls.closing, ls.turn = &greeting{ls: ls}, &closing{ls: ls}, ls.take
 	return ls
 }
@@ -118,5 +127,10 @@ func (h *closing) begin(c *loop.Conn) {
 
 func (h *closing) HalfClosed(*loop.Conn)     {}
 func (h *closing) Timer(c *loop.Conn, _ int) { c.Close() }
-func (h *closing) Closed(*loop.Conn, error)  { h.ls.open.Add(-1) }
-func (h *closing) Shutdown(*loop.Conn)       {}
+
+func (h *closing) Closed(c *loop.Conn, _ error) {
+	h.ls.newcomers.Remove(c) // it may have been refused
+	h.ls.open.Add(-1)
+}
+
+func (h *closing) Shutdown(*loop.Conn) {}

@@ -133,8 +133,8 @@ func (e *events) Timer(c *loop.Conn, _ int) {
 }
 
 // Closed ends the client of the broker.
-func (e *events) Closed(*loop.Conn, error) {
-	e.sub.ls.open.Add(-1)
+func (e *events) Closed(c *loop.Conn, _ error) {
+	e.sub.ls.closed(c)
 	if !e.left {
 		e.leave()
 	}

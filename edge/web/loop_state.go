@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
 )
@@ -22,21 +23,23 @@ const (
 
 // loopState is the part of a Server that belongs to one loop. Only that loop uses it, except notify.
 type loopState struct {
-	server   *Server
-	loop     *loop.Loop
-	idle     *idle
-	closing  *closing
-	batch    *broker.Batch
-	messages []broker.Message // reused by publish
-	ends     []int            // offsets behind the messages
-	scratch  []byte           // reused by responses
-	dateText []byte           // value of the Date field
-	dated    time.Duration    // when it was made, as Loop.Now
-	clients  map[string]*publisher
-	free     []*request
-	sweeper  *loop.Timer
-	swept    bool // the sweeper is set
-	open     atomic.Int64
+	server    *Server
+	loop      *loop.Loop
+	newcomers *edge.Newcomers
+	shaking   *shaking
+	idle      *idle
+	closing   *closing
+	batch     *broker.Batch
+	messages  []broker.Message // reused by publish
+	ends      []int            // offsets behind the messages
+	scratch   []byte           // reused by responses
+	dateText  []byte           // value of the Date field
+	dated     time.Duration    // when it was made, as Loop.Now
+	clients   map[string]*publisher
+	free      []*request
+	sweeper   *loop.Timer
+	swept     bool // the sweeper is set
+	open      atomic.Int64
 
 	mu      sync.Mutex
 	notices []func() // what callbacks of the broker have for the loop
@@ -44,8 +47,14 @@ type loopState struct {
 	posted  bool
 }
 
-func newLoopState(s *Server, l *loop.Loop) *loopState {
-	ls := &loopState{server: s, loop: l, batch: broker.NewBatch(s.cfg.Broker), clients: map[string]*publisher{}}
+// newcomersMemory bounds the halves of request heads that a loop holds before their clients are identified, in bytes.
+const newcomersMemory = 4 << 20
+
+func newLoopState(s *Server, l *loop.Loop, places int) *loopState {
+	ls := &loopState{
+		server: s, loop: l, batch: broker.NewBatch(s.cfg.Broker), clients: map[string]*publisher{}, newcomers: edge.NewNewcomers(places, newcomersMemory),
+	}
+	ls.shaking = &shaking{ls: ls}
 	ls.idle, ls.closing = &idle{ls: ls}, &closing{ls: ls}
 	ls.sweeper = l.NewTimer(ls.sweep)
 	return ls
@@ -132,6 +141,20 @@ func (ls *loopState) publisher(token []byte, c *loop.Conn) (*publisher, error) {
 	return p, nil
 }
 
+// closed notes that a connection that was opened is closed.
+func (ls *loopState) closed(c *loop.Conn) {
+	ls.newcomers.Remove(c)
+	ls.open.Add(-1)
+}
+
+// shaking handles the connections of a loop whose TLS handshake is not complete.
+type shaking struct {
+	loop.Base
+	ls *loopState
+}
+
+func (h *shaking) Closed(c *loop.Conn, _ error) { h.ls.newcomers.Remove(c) }
+
 func (ls *loopState) sweepLater() {
 	if !ls.swept {
 		ls.swept = true
@@ -195,11 +218,11 @@ func (h *idle) Data(c *loop.Conn, p []byte) int {
 	return r.Data(c, p)
 }
 
-func (h *idle) Drained(c *loop.Conn)      { c.ResumeReading() }
-func (h *idle) HalfClosed(c *loop.Conn)   { c.CloseWrite() }
-func (h *idle) Timer(c *loop.Conn, _ int) { c.Close() }
-func (h *idle) Closed(*loop.Conn, error)  { h.ls.open.Add(-1) }
-func (h *idle) Shutdown(c *loop.Conn)     { c.Close() }
+func (h *idle) Drained(c *loop.Conn)         { c.ResumeReading() }
+func (h *idle) HalfClosed(c *loop.Conn)      { c.CloseWrite() }
+func (h *idle) Timer(c *loop.Conn, _ int)    { c.Close() }
+func (h *idle) Closed(c *loop.Conn, _ error) { h.ls.closed(c) }
+func (h *idle) Shutdown(c *loop.Conn)        { c.Close() }
 
 // closing handles connections whose last response is queued. The client may still send for a while: if the connection were closed at
 // once, it would be reset, and the client might lose the response (RFC 9112, section 9.6).
@@ -219,7 +242,7 @@ func (h *closing) begin(c *loop.Conn) {
 	c.SetTimer(idleTimer, lingerTime)
 }
 
-func (h *closing) HalfClosed(*loop.Conn)     {}
-func (h *closing) Timer(c *loop.Conn, _ int) { c.Close() }
-func (h *closing) Closed(*loop.Conn, error)  { h.ls.open.Add(-1) }
-func (h *closing) Shutdown(*loop.Conn)       {}
+func (h *closing) HalfClosed(*loop.Conn)        {}
+func (h *closing) Timer(c *loop.Conn, _ int)    { c.Close() }
+func (h *closing) Closed(c *loop.Conn, _ error) { h.ls.closed(c) }
+func (h *closing) Shutdown(*loop.Conn)          {}

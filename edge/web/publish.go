@@ -78,6 +78,7 @@ func (r *request) beginPublish(token, name []byte) {
 		r.fail(errorOf(err))
 		return
 	}
+	r.ls.newcomers.Remove(r.conn)
 	if client.leaving {
 		r.fail(503, "draining", "the node is stopping")
 		return

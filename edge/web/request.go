@@ -107,6 +107,7 @@ func (r *request) readHead(p []byte) int {
 			r.headTimed = true
 			r.conn.SetTimer(idleTimer, r.ls.server.cfg.HeadTimeout)
 		}
+		r.ls.newcomers.Hold(r.conn, len(p)) // may close it
 		return 0
 	}
 	r.conn.SetTimer(idleTimer, r.ls.server.cfg.BodyTimeout)
@@ -169,8 +170,8 @@ func (r *request) Timer(*loop.Conn, int) {
 }
 
 // Closed ends the request: the client has left.
-func (r *request) Closed(*loop.Conn, error) {
-	r.ls.open.Add(-1)
+func (r *request) Closed(c *loop.Conn, _ error) {
+	r.ls.closed(c)
 	r.release()
 }
 

@@ -37,11 +37,12 @@ func Listen(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: 256 << 10, Sockets: cfg.Sockets})
+	group, err := loop.New(&loop.Config{QueueMemory: 64 << 20, MaxUnread: cfg.MaxMessage + 256<<10, Sockets: cfg.Sockets})
 	if err != nil {
 		return nil, fmt.Errorf("web: listen on %s: %w", cfg.Address, err)
 	}
-	group.SetMaxConns(max(cfg.MaxConnections/len(group.Loops()), 1))
+	places := max(cfg.MaxConnections/len(group.Loops()), 1)
+	group.SetMaxConns(2 * places) // identified clients and newcomers
 	s := &Server{cfg: cfg, group: group}
 	s.origins.Store(&cfg.Origins)
 	s.open.Store(&cfg.Anonymous)
@@ -50,7 +51,7 @@ func Listen(cfg Config) (*Server, error) {
 		s.bound = s.layers.Bound()
 	}
 	for _, l := range group.Loops() {
-		s.loops = append(s.loops, newLoopState(s, l))
+		s.loops = append(s.loops, newLoopState(s, l, places))
 	}
 	s.clients = cfg.Broker.NewLocalListener(&net.TCPAddr{IP: at.TCP.Addr().AsSlice(), Port: int(at.TCP.Port())}, cfg.Validate)
 	if s.inner, err = group.Listen(at, s.accept); err != nil {
@@ -111,11 +112,13 @@ func (s *Server) Drain(ctx context.Context) error {
 
 // accept is called on the loop that drives the connection.
 func (s *Server) accept(c *loop.Conn) loop.Handler {
+	ls := s.loops[c.Loop().Index()]
+	ls.newcomers.Add(c)
 	if s.layers == nil {
-		return s.loops[c.Loop().Index()].idle
+		return ls.idle
 	}
-	c.SetLayer(s.layers.Server(c.Loop(), s.cfg.TLS, s.bound), func(c *loop.Conn) loop.Handler { return s.loops[c.Loop().Index()].idle })
-	return loop.Base{}
+	c.SetLayer(s.layers.Server(c.Loop(), s.cfg.TLS, s.bound), func(*loop.Conn) loop.Handler { return ls.idle })
+	return ls.shaking
 }
 
 // allowed returns the value of Access-Control-Allow-Origin for a request from origin. ok is false if its pages may not use the server.

@@ -336,8 +336,8 @@ func (k *socket) Timer(c *loop.Conn, _ int) {
 }
 
 // Closed ends the client of the broker.
-func (k *socket) Closed(*loop.Conn, error) {
-	k.sub.ls.open.Add(-1)
+func (k *socket) Closed(c *loop.Conn, _ error) {
+	k.sub.ls.closed(c)
 	if !k.left {
 		k.leave()
 	}

@@ -53,6 +53,7 @@ func (s *subscriber) attach(r *request, token []byte, cfg *broker.LocalSubConfig
 		return err
 	}
 	s.local = local
+	s.ls.newcomers.Remove(s.conn)
 	if cfg == nil {
 		return nil
 	}

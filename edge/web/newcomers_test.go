@@ -1,0 +1,56 @@
+package web_test
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"example.com/ferry/broker"
+	"example.com/ferry/edge/web"
+)
+
+// TestSilentConnections: more connections than there are places send nothing, or half a head. Requests are served, and a stream of events stays while
+// more of them come.
+func TestSilentConnections(t *testing.T) {
+	r := newRig(t, broker.Config{}, web.Config{MaxConnections: 8, HeadTimeout: time.Hour, IdleTimeout: time.Hour})
+	silence := func() {
+		for i := range 64 {
+			c, err := net.Dial("tcp", r.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close() })
+			if i%2 == 0 {
+				_, _ = c.Write([]byte("POST /v1/tags/a HTTP/1.1\r\nX-Half: "))
+			}
+		}
+	}
+	silence()
+	events := r.events("/v1/tags/a")
+	silence()
+	r.wantStatus(http.StatusNoContent, http.MethodPost, "/v1/tags/a", `{"n":1}`, "Content-Type", "application/json")
+	events.want("a", `{"n":1}`)
+}
+
+// TestLargestWebSocketMessage: a message as long as Config.MaxMessage allows passes, in one frame, in both directions; a longer one gets a close frame.
+func TestLargestWebSocketMessage(t *testing.T) {
+	const largest = 1<<20 - 1<<10
+	r := newRig(t, broker.Config{MaxFrame: 1 << 20, Window: 4 << 20, Queue: 4 << 20}, web.Config{})
+	c, ctx := r.dial("/v1/tags/a?mode=both", websocket.CompressionDisabled)
+	c.SetReadLimit(4 << 20)
+	message := `"` + strings.Repeat("x", largest-2) + `"`
+	if err := c.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, ctx, c, `"payload":`+message+`}`)
+	if err := c.Write(ctx, websocket.MessageText, []byte(message+" ")); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Read(ctx); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
+		t.Errorf("a message that is too long: %v", err)
+	}
+}
