@@ -46,13 +46,13 @@ func (n *Newcomers) Hold(c *loop.Conn, size int) {
 	if e == nil {
 		return
 	}
-	at := e.Value.(*newcomer) //nolint:errcheck // it has no other values
+	at := e.Value.(*newcomer)
 	n.held += size - at.held
 	at.held = size
 	for n.held > n.memory {
 		most := n.order.Front()
 		for e := most.Next(); e != nil; e = e.Next() {
-			if e.Value.(*newcomer).held > most.Value.(*newcomer).held { //nolint:errcheck // as above
+			if e.Value.(*newcomer).held > most.Value.(*newcomer).held {
 				most = e
 			}
 		}
@@ -69,13 +69,13 @@ func (n *Newcomers) Remove(c *loop.Conn) {
 
 // end closes a connection.
 func (n *Newcomers) end(e *list.Element) {
-	c := e.Value.(*newcomer).conn //nolint:errcheck // it has no other values
+	c := e.Value.(*newcomer).conn
 	n.forget(e)
 	c.Close()
 }
 
 func (n *Newcomers) forget(e *list.Element) {
-	at := n.order.Remove(e).(*newcomer) //nolint:errcheck // it has no other values
+	at := n.order.Remove(e).(*newcomer)
 	n.held -= at.held
 	delete(n.known, at.conn)
 }
