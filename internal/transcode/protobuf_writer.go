@@ -21,8 +21,8 @@ const (
 	wireFixed32 = 5
 )
 
-// protobufWriter writes Protocol Buffers. A list of numbers is packed. An empty list has no bytes. The length of a
-// container is known only at its end, so close inserts the length.
+// protobufWriter writes Protocol Buffers. A list of numbers is packed unless the schema says that it is not. An empty list
+// has no bytes. The length of a container is known only at its end, so close inserts the length.
 type protobufWriter struct {
 	dst   []byte
 	stack []protobufContainer
@@ -37,7 +37,9 @@ type protobufContainer struct {
 }
 
 // packed reports whether c is a list with all of its items in one record.
-func (c *protobufContainer) packed() bool { return c.list && wireOf(c.field.Type) != wireLength }
+func (c *protobufContainer) packed() bool {
+	return c.list && wireOf(c.field.Type) != wireLength && !c.field.Expanded
+}
 
 func (w *protobufWriter) message() ([]byte, error) { return w.dst, nil }
 

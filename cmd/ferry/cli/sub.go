@@ -62,6 +62,12 @@ func (c *subCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
+	var asProtoJSON *protoJSON
+	if shape != nil {
+		if asProtoJSON, err = c.protoJSON(shape); err != nil && c.Message != "" { // a hint file for Y3 may have no form in protobuf
+			return err
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	client, err := c.dial(ctx, e, stream.Config{Name: "ferry sub"})
@@ -74,7 +80,7 @@ func (c *subCmd) Run(e *env) error {
 	defer client.Close()
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	p := &printer{env: e, formats: withSchema(e.formats, shape), shape: shape, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, durable: c.Durable != "", done: done}
+	p := &printer{env: e, formats: withSchema(e.formats, shape), shape: shape, proto: asProtoJSON, raw: c.Output == "raw", left: c.Count, endless: c.Count == 0, durable: c.Durable != "", done: done}
 	policy, err := stream.ParsePolicy(c.Policy)
 	if err != nil {
 		return usageError{err}
@@ -119,6 +125,7 @@ type printer struct {
 	env     *env
 	formats []format.Format // with the schema, if there is one
 	shape   *schema.Message // nil if there is none
+	proto   *protoJSON      // nil if there is no schema for protobuf
 	raw     bool
 	left    uint64 // messages to print, unless endless
 	endless bool
@@ -224,6 +231,11 @@ func (p *printer) payload(m *ferry.Message) ([]byte, bool) {
 		}
 		text, err := transcode.JSON(nil, m.Payload, f, whole)
 		return text, err == nil
+	}
+	if p.proto != nil && m.Type == ferry.Protobuf {
+		if text, complete, err := p.proto.toJSON(m.Payload); err == nil && complete {
+			return text, true
+		}
 	}
 	if text, _, err := transcode.MessageAs(nil, m.Payload, f, jsonformat.Format{}, p.shape); err == nil {
 		return text, true
