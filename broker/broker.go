@@ -34,6 +34,7 @@ type Broker struct {
 	readers    sync.WaitGroup              // waits for the goroutines that read streams, and for checkConnections
 	kept       keptSockets
 	routeAge   atomic.Uint64 // routes of another age are built again; changed with mu held
+	keptBytes  atomic.Int64  // of the windows of durables without members
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities
@@ -198,6 +199,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		s.client.close(nil)
 	}
 	b.ended.Wait()
+	for _, st := range b.streams.Load().list {
+		st.endKept()
+	}
 	b.readers.Wait()
 	return err
 }

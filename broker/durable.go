@@ -34,13 +34,13 @@ type durable struct {
 	running   bool       // the goroutine runs
 	cancel    context.CancelFunc
 	ending    bool             // the last member has left: the window is about to be closed
+	kept      keptWindow       // the last member has left, and the next one continues with the window
 	window    *delivery.Window // nil unless a cursor is open
-	opened    uint64           // number of the window
 	cursor    engine.Cursor
-	failures  map[uint64]uint32 // deliveries of records that were in the last window, by sequence number
-	cfg       *Stored           // that the window was configured with
-	dirty     bool              // the position has changed since the last commit
-	committed int64             // when the position was last committed, in Unix nanoseconds
+	burials   map[uint64]bool // dead letters by sequence number: true if it is stored, or dropped, and the position does not say so
+	cfg       *Stored         // that the window was configured with
+	limit     int             // DurableWindow that the window was configured with
+	committed int64           // when the position was last committed, in Unix nanoseconds
 	timer     *time.Timer
 	timerAt   int64 // when the timer fires, in Unix nanoseconds; 0 means never
 	starved   bool  // the goroutine waits for room in the window
@@ -56,10 +56,8 @@ type durable struct {
 	read        atomic.Uint64
 }
 
-const (
-	maxDurables  = 1024 // durables of a stream that the broker knows
-	failuresKept = 4096 // most entries of durable.failures
-)
+// maxDurables is the most durables of a stream that the broker knows.
+const maxDurables = 1024
 
 // keySeed is the seed of the hashes of keys.
 var keySeed = maphash.MakeSeed()
@@ -84,7 +82,7 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.members)+d.expected == 0 {
+	if len(d.members)+d.expected == 0 && !d.hasWindow() {
 		d.filter, d.predicate = sub.filter, sub.predicate
 	}
 	where := ""
@@ -96,7 +94,7 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 			name, d.filter, where, sub.filter, sub.where())
 	}
 	d.expected++
-	m := &member{durable: d, sub: sub, state: &delivery.Member{Credit: sub.window}}
+	m := &member{durable: d, sub: sub, state: &delivery.Member{Credit: sub.window, Concurrency: sub.concurrency}}
 	m.state.Owner = m
 	return m, nil
 }
@@ -115,6 +113,9 @@ func (b *Broker) ForgetDurable(stream, name string) error {
 	}
 	d.mu.Lock()
 	members := len(d.members) + d.expected
+	if members == 0 {
+		d.end()
+	}
 	d.mu.Unlock()
 	if members > 0 {
 		return fmt.Errorf("broker: durable %q of stream %q has %d members: stop them first", name, stream, members)
@@ -144,21 +145,24 @@ func (st *storedStream) makePlace() error {
 func (d *durable) hasCursor() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.window != nil && !d.ending
+	return d.hasWindow()
 }
+
+// hasWindow reports whether members that join take part in the window. The caller holds the lock.
+func (d *durable) hasWindow() bool { return d.window != nil && !d.ending }
 
 // join adds a member, after its client has got the RESULT.
 func (d *durable) join(m *member) {
 	d.mu.Lock()
 	if m.left { // leave has ended the expectation
-
 		d.unlock(clock.Now())
 		return
 	}
 	d.expected--
 	m.joined = true
 	d.members = append(d.members, m)
-	if d.window != nil && !d.ending {
+	if d.hasWindow() {
+		d.release()
 		d.window.Join(m.state)
 	}
 	if !d.running {
@@ -169,8 +173,8 @@ func (d *durable) join(m *member) {
 	d.unlock(clock.Now())
 }
 
-// leave removes a member. What it holds is delivered again; counts says whether it counts as delivered.
-func (d *durable) leave(m *member, counts bool) {
+// leave removes a member. What it holds is delivered again. If tried, what it may have handled counts as delivered.
+func (d *durable) leave(m *member, tried bool) {
 	d.mu.Lock()
 	now := clock.Now()
 	m.left = true
@@ -184,11 +188,10 @@ func (d *durable) leave(m *member, counts bool) {
 			}
 		}
 		if d.window != nil {
-			d.window.Leave(m.state, counts, now)
+			d.window.Leave(m.state, tried, now)
 		}
-		if len(d.members) == 0 && d.cancel != nil {
-			d.ending = true
-			d.cancel()
+		if len(d.members) == 0 && !d.keep(now) {
+			d.end()
 		}
 	}
 	d.unlock(now)
@@ -199,11 +202,12 @@ func (d *durable) unlock(now int64) {
 	var streams peer.Unflushed
 	var dead []deadLetter
 	if d.window != nil {
+		d.configure()
 		d.send(now, &streams)
-		dead = d.takeDead(nil)
+		dead = d.takeDead()
 		d.commit(now)
 		d.setTimer(now)
-		if d.starved && d.window.Room() >= d.broker.cfg.Load().DurableWindow/8 {
+		if d.starved && !d.full() || d.ending && d.window.Dying() == 0 {
 			d.starved = false
 			select {
 			case d.room <- struct{}{}:
@@ -250,20 +254,23 @@ func (d *durable) send(now int64, streams *peer.Unflushed) {
 
 // commit stores the position, if it has changed and the last commit is long enough ago.
 func (d *durable) commit(now int64) {
-	if !d.dirty || now-d.committed < int64(commitInterval) {
+	if !d.window.Changed || now-d.committed < int64(commitInterval) {
 		return
 	}
 	if p, ok := d.window.Position(); ok {
 		d.cursor.Commit(p)
-		d.committed, d.dirty = now, false
+		d.committed, d.window.Changed = now, false
 	}
 }
 
 // setTimer makes onTimer be called when the window or a commit needs it.
 func (d *durable) setTimer(now int64) {
 	at, ok := d.window.Wake()
-	if due := d.committed + int64(commitInterval); d.dirty && (!ok || due < at) {
+	if due := d.committed + int64(commitInterval); d.window.Changed && (!ok || due < at) {
 		at, ok = due, true
+	}
+	if until := d.kept.until; until != 0 && (!ok || until < at) {
+		at, ok = until, true
 	}
 	if !ok || d.timerAt != 0 && d.timerAt <= at {
 		return
@@ -283,6 +290,9 @@ func (d *durable) onTimer() {
 	now := clock.Now()
 	if d.window != nil {
 		d.window.Expire(now)
+	}
+	if d.kept.until != 0 && d.kept.until <= now {
+		d.end()
 	}
 	d.unlock(now)
 }
@@ -391,7 +401,7 @@ func (m *member) held() int {
 }
 
 // settle applies f to the ranges of an ACK or NAK.
-func (m *member) settle(ranges []byte, now int64, f func(w *delivery.Window, r native.Range) (done int)) error {
+func (m *member) settle(ranges []byte, now int64, f func(w *delivery.Window, r native.Range)) error {
 	d := m.durable
 	d.mu.Lock()
 	defer d.unlock(now)
@@ -400,7 +410,7 @@ func (m *member) settle(ranges []byte, now int64, f func(w *delivery.Window, r n
 	}
 	looked := d.window.Looked
 	for r := range native.RangesOf(ranges) {
-		d.dirty = f(d.window, r) > 0 || d.dirty
+		f(d.window, r)
 		if d.window.Looked-looked > maxSettled {
 			return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the ranges of one frame name more than %d messages", maxSettled)}
 		}
@@ -413,9 +423,7 @@ func (m *member) ack(v native.AckFrame, now int64) error {
 		m.inProgress(now)
 		return nil
 	}
-	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) int {
-		return w.Ack(m.state, r.First, r.Count, now)
-	})
+	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) { w.Ack(m.state, r.First, r.Count, now) })
 }
 
 // inProgress extends the time in which the member has to ack what it holds.
@@ -436,8 +444,7 @@ func (m *member) nak(v native.NakFrame, now int64) error {
 	case v.Flags&native.FlagNotTried != 0:
 		kind = delivery.Untried
 	}
-	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) int {
+	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) {
 		w.Nak(m.state, r.First, r.Count, kind, time.Duration(v.Delay)*time.Millisecond, v.Reason, now)
-		return 0
 	})
 }

@@ -6,17 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
 
-// takeDead appends the dead letters of the window to list. The caller holds the lock.
-func (d *durable) takeDead(list []deadLetter) []deadLetter {
+// takeDead returns the dead letters of the window that are to be stored. One that is being stored since an earlier window is not stored
+// again. The caller holds the lock.
+func (d *durable) takeDead() (list []deadLetter) {
 	for _, x := range d.window.TakeDead() {
-		x.Content.Retain()
-		list = append(list, deadLetter{d.opened, x, x.Content})
+		switch stored, known := d.burials[x.Sequence]; {
+		case stored:
+			delete(d.burials, x.Sequence)
+			d.window.Bury(x.Sequence)
+		case !known:
+			if d.burials == nil {
+				d.burials = map[uint64]bool{}
+			}
+			d.burials[x.Sequence] = false
+			x.Content.Retain()
+			list = append(list, deadLetter{x, x.Content})
+		}
 	}
 	return list
 }
@@ -29,10 +41,10 @@ func (d *durable) bury(x *deadLetter) {
 	to := d.broker.streamOf(cfg.DeadLetter)
 	if to == nil {
 		log.Warn("a message failed for the last time: it is dropped, because the stream has no dead_letter")
-		d.buried(x.window, x.Sequence, &d.dropped)
+		d.buried(x.Sequence, &d.dropped)
 		return
 	}
-	window, sequence := x.window, x.Sequence
+	sequence := x.Sequence
 	records := []engine.Record{d.deadRecord(cfg, x)}
 	to.config().Stream.Append(records, func(err error) {
 		var refused *engine.AppendError
@@ -44,22 +56,49 @@ func (d *durable) bury(x *deadLetter) {
 			log.Error("a message failed for the last time: it is dropped, because its dead letter cannot be stored", "dead_letter", cfg.DeadLetter, "err", err)
 			count = &d.dropped
 		default:
-			return // the engine is closed: the record is delivered again, and is a dead letter then
+			d.unburied(sequence)
+			return
 		}
-		d.buried(window, sequence, count)
+		d.buried(sequence, count)
 	})
 }
 
-// buried notes that a dead letter of a window is done, and counts it. If the window was closed, the record is a dead letter of the next
-// one too.
-func (d *durable) buried(window, sequence uint64, count *atomic.Uint64) {
+// buried notes that a dead letter is stored or dropped, and counts it. If its window was closed, the record is a dead letter of the next
+// one too, which has nothing to store then.
+func (d *durable) buried(sequence uint64, count *atomic.Uint64) {
 	d.mu.Lock()
-	if d.window != nil && d.opened == window {
-		d.window.Bury(sequence)
-		d.dirty = true
-		count.Add(1)
+	count.Add(1)
+	if d.window != nil && d.window.Bury(sequence) {
+		delete(d.burials, sequence)
+	} else {
+		d.burials[sequence] = true
 	}
 	d.unlock(clock.Now())
+}
+
+// unburied notes that the engine of a dead letter was closed: the next window has it again.
+func (d *durable) unburied(sequence uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.burials, sequence)
+}
+
+// awaitBuried waits until the dead letters of a window that is about to be closed are stored, so that its position says so.
+func (r *durableReader) awaitBuried() {
+	timeout := time.After(closeTimeout)
+	for {
+		r.mu.Lock()
+		dying := r.window.Dying()
+		r.mu.Unlock()
+		if dying == 0 {
+			return
+		}
+		select {
+		case <-r.room:
+		case <-timeout:
+			return
+		}
+	}
 }
 
 // deadRecord returns the record of a dead letter. Its ID makes the engine store it once, even if the node stops before the position of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"time"
 
 	delivery "example.com/ferry/broker/internal/durable"
@@ -57,8 +58,8 @@ func (d *durable) run() {
 // onError handles an error of the engine. If the stream is gone, the subscriptions of all members end; otherwise the cursor is opened
 // again a little later.
 func (d *durable) onError(ctx context.Context, err error) {
-	var refused *native.Error
-	if errors.As(err, &refused) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) {
+	var conflict *engine.ConflictError
+	if errors.As(err, &conflict) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) {
 		d.mu.Lock()
 		members := append([]*member(nil), d.members...)
 		d.mu.Unlock()
@@ -81,10 +82,11 @@ func streamGone(st *storedStream) error {
 
 // readError is what a client is told about an error of the engine.
 func readError(st *storedStream, err error) error {
-	var e *native.Error
+	var conflict *engine.ConflictError
 	switch {
-	case errors.As(err, &e):
-		return e
+	case errors.As(err, &conflict):
+		return badRequest("durable %q exists with filter %q and predicate %q, not with filter %q and predicate %q: delete it, or name another one",
+			conflict.Cursor, conflict.Filter, conflict.Where, conflict.Wanted.Filter, conflict.Wanted.Where)
 	case errors.Is(err, engine.ErrNoStream):
 		return streamGone(st)
 	}
@@ -94,10 +96,11 @@ func readError(st *storedStream, err error) error {
 // serve opens the cursor, which waits until no other node holds it, and reads until ctx ends or the cursor fails.
 func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 	stream := r.stored.config().Stream
-	if err := r.checkFilter(ctx, stream); err != nil {
-		return err
+	cfg := engine.CursorConfig{Name: r.name, Filter: r.filter, Start: start, Holder: r.broker.cfg.Load().Holder}
+	if r.predicate != nil {
+		cfg.Where = r.predicate.String()
 	}
-	c, err := stream.Cursor(ctx, engine.CursorConfig{Name: r.name, Filter: r.filter, Start: start, Holder: r.broker.cfg.Load().Holder})
+	c, err := stream.Cursor(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -112,6 +115,9 @@ func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 		}
 	}
 	if opened {
+		if ctx.Err() != nil {
+			r.awaitBuried()
+		}
 		r.closeWindow()
 	}
 	closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
@@ -122,20 +128,6 @@ func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 	return err
 }
 
-// checkFilter returns an error if the durable exists with another filter, which would be the one that counts.
-func (r *durableReader) checkFilter(ctx context.Context, stream engine.Stream) error {
-	cursors, err := stream.Cursors(ctx)
-	if err != nil {
-		return err
-	}
-	for _, c := range cursors {
-		if c.Name == r.name && c.Filter != r.filter {
-			return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("durable %q exists with filter %q, not with %q: delete it, or name another one", r.name, c.Filter, r.filter)}
-		}
-	}
-	return nil
-}
-
 // openWindow begins to deliver to the members. It returns false if the members for which the cursor was opened have left. A member
 // that has joined since then gets the next window, because this one would be closed while the member holds records.
 func (d *durable) openWindow(c engine.Cursor) bool {
@@ -144,21 +136,15 @@ func (d *durable) openWindow(c engine.Cursor) bool {
 		d.mu.Unlock()
 		return false
 	}
-	d.cfg = d.stored.config()
-	d.window = delivery.New(d.windowConfig())
-	d.cursor, d.dirty, d.committed, d.starved = c, false, 0, false
-	d.opened++
+	d.cfg, d.limit = d.stored.config(), d.broker.cfg.Load().DurableWindow
+	d.window = delivery.New(d.windowConfig(), c.Position())
+	d.cursor, d.committed, d.starved = c, 0, false
+	maps.DeleteFunc(d.burials, func(sequence uint64, stored bool) bool { return stored && sequence <= c.Position().Floor })
 	for _, m := range d.members {
 		d.window.Join(m.state)
 	}
 	d.unlock(clock.Now())
 	return true
-}
-
-func (d *durable) windowConfig() delivery.Config {
-	return delivery.Config{
-		MaxBytes: d.broker.cfg.Load().DurableWindow, AckWait: d.cfg.AckWait, Backoff: d.cfg.Backoff, MaxDeliveries: d.cfg.MaxDeliveries,
-	}
 }
 
 // closeWindow commits the position and forgets what is not done. The members keep their credit.
@@ -169,23 +155,11 @@ func (d *durable) closeWindow() {
 	if p, ok := w.Position(); ok {
 		d.cursor.Commit(p)
 	}
-	failures := map[uint64]uint32{}
-	for sequence, deliveries := range d.failures {
-		if sequence > d.read.Load() { // not read again yet
-			failures[sequence] = deliveries
-		}
-	}
-	d.failures = failures
-	w.Deliveries(func(sequence uint64, deliveries uint32) {
-		if len(d.failures) < failuresKept {
-			d.failures[sequence] = deliveries
-		}
-	})
 	w.Discard()
 	for _, m := range d.members {
-		old := m.state
-		m.state = &delivery.Member{Owner: m, Credit: old.Credit, Blocked: old.Blocked, Leaving: old.Leaving, Acked: old.Acked, Naked: old.Naked, Expired: old.Expired}
+		m.state = m.state.Renew()
 	}
+	d.release()
 	d.window, d.cursor = nil, nil
 }
 
@@ -233,19 +207,11 @@ func (r *durableReader) readSome(ctx context.Context, c engine.Cursor) error {
 // add adds the batch to the window. All records up to last were read.
 func (r *durableReader) add(last uint64) {
 	r.mu.Lock()
-	if cfg := r.stored.config(); cfg != r.cfg {
-		r.cfg = cfg
-		r.window.Configure(r.windowConfig())
-	}
+	r.configure()
 	for _, record := range r.batch {
-		if n := r.failures[record.Sequence]; n > 0 {
-			record.Deliveries = n
-			delete(r.failures, record.Sequence)
-		}
 		r.window.Add(record)
 	}
 	r.window.ReadTo(last)
-	r.dirty = true
 	r.unlock(clock.Now())
 	clear(r.batch)
 }
@@ -254,8 +220,9 @@ func (r *durableReader) add(last uint64) {
 func (r *durableReader) awaitRoom(ctx context.Context) (int, error) {
 	for {
 		r.mu.Lock()
+		r.configure()
 		room := r.window.Room()
-		r.starved = room < r.broker.cfg.Load().DurableWindow/8
+		r.starved = r.full()
 		starved := r.starved
 		r.mu.Unlock()
 		if !starved {
@@ -271,7 +238,6 @@ func (r *durableReader) awaitRoom(ctx context.Context) (int, error) {
 
 // deadLetter is a record that is never delivered again.
 type deadLetter struct {
-	window uint64 // number of the window that holds it
 	delivery.DeadLetter
 	content *bufpool.Buf // with a reference of its own
 }

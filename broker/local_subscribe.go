@@ -90,17 +90,14 @@ func (l *LocalSub) AckWait() time.Duration {
 
 // Ack says that count messages of a durable, from sequence number first, are done. Those that the client does not hold are skipped.
 func (l *LocalSub) Ack(first uint64, count uint32) {
-	l.settle(func(w *delivery.Window, m *delivery.Member, now int64) bool {
-		return w.Ack(m, first, count, now) > 0
-	})
+	l.settle(func(w *delivery.Window, m *delivery.Member, now int64) { w.Ack(m, first, count, now) })
 }
 
 // Nak says that the client has not handled count messages of a durable. delay is the wait before NakRetry delivers again; 0 means that
 // of the stream.
 func (l *LocalSub) Nak(first uint64, count uint32, kind NakKind, delay time.Duration, reason string) {
-	l.settle(func(w *delivery.Window, m *delivery.Member, now int64) bool {
+	l.settle(func(w *delivery.Window, m *delivery.Member, now int64) {
 		w.Nak(m, first, count, kind, delay, reason, now)
-		return false
 	})
 }
 
@@ -111,7 +108,7 @@ func (l *LocalSub) Progress() {
 	}
 }
 
-func (l *LocalSub) settle(f func(w *delivery.Window, m *delivery.Member, now int64) (done bool)) {
+func (l *LocalSub) settle(f func(w *delivery.Window, m *delivery.Member, now int64)) {
 	if l.stored == nil || l.stored.member == nil {
 		return
 	}
@@ -121,7 +118,7 @@ func (l *LocalSub) settle(f func(w *delivery.Window, m *delivery.Member, now int
 	d.mu.Lock()
 	defer d.unlock(now)
 	if d.window != nil && m.joined && !m.left {
-		d.dirty = f(d.window, m.state, now) || d.dirty
+		f(d.window, m.state, now)
 	}
 }
 

@@ -164,6 +164,7 @@ func (st *storedStream) retire() {
 	for _, sub := range subs {
 		sub.revoke(streamGone(st))
 	}
+	st.endKept()
 }
 
 // PrepareLimits checks the limits and timeouts of next; zero values mean the defaults. The function that it returns puts

@@ -35,6 +35,7 @@ type Stored struct {
 	MaxDeliveries int             // a message that failed so often is a dead letter; 0 means no bound
 	Backoff       []time.Duration // wait before the second, third... delivery; the last one holds for all further. Empty means no wait
 	AckWait       time.Duration   // a message that a member neither acks nor has in progress for this long has failed; 0 means 30 s
+	KeepWindow    time.Duration   // how long a durable without members keeps what it has read, for its next member; 0 means not at all
 	DeadLetter    string          // tag of the dead letters, in another stream; "" means that they are dropped
 }
 

@@ -135,9 +135,11 @@ func (d *durable) stats() DurableStats {
 	}
 	if w := d.window; w != nil {
 		v.State = "reading"
-		if p, ok := w.Position(); ok {
-			v.Floor = p.Floor
+		p, read := w.Position()
+		if !read {
+			p = d.cursor.Position()
 		}
+		v.Floor = p.Floor
 		v.Held, v.HeldBytes = w.Held()
 		v.Delayed = w.Delayed()
 	}

@@ -18,15 +18,16 @@ import (
 
 // storedSub is one SUB of a session that reads a stream: a member of a durable, or a replay of its own.
 type storedSub struct {
-	session   *session
-	local     *LocalSub // of a client in the process, else nil
-	id        uint32
-	filter    string
-	predicate *predicate // nil matches every message
-	window    int        // bytes that may be sent before the client returns credit
-	start     engine.Start
-	stored    *storedStream
-	stream    *subscriberStream // to the client
+	session     *session
+	local       *LocalSub // of a client in the process, else nil
+	id          uint32
+	filter      string
+	predicate   *predicate // nil matches every message
+	window      int        // bytes that may be sent before the client returns credit
+	start       engine.Start
+	concurrency int // messages that the client handles at a time; 0 means any number
+	stored      *storedStream
+	stream      *subscriberStream // to the client
 
 	member *member // of a durable; nil for a replay
 	replay *replay // nil for a member
@@ -112,13 +113,16 @@ func (s *storedSub) storeStart() error {
 	if s.member.durable.hasCursor() {
 		return nil
 	}
-	cfg := engine.CursorConfig{Name: s.member.durable.name, Filter: s.filter, Start: s.start}
+	cfg := engine.CursorConfig{
+		Name: s.member.durable.name, Filter: s.filter, Where: s.where(), Start: s.start, Owner: s.session.identity.Load().Name,
+	}
 	session := s.session.client.context()
 	for {
 		ctx, cancel := context.WithTimeout(session, closeTimeout)
 		err := s.stored.config().Stream.CreateCursor(ctx, cfg)
 		cancel()
-		if err == nil || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) || s.session.storedSub(s.id) != s {
+		var conflict *engine.ConflictError
+		if err == nil || errors.As(err, &conflict) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) || s.session.storedSub(s.id) != s {
 			return err
 		}
 		s.session.log.Warn("the start of a durable is not stored: trying again", "stream", s.stored.name(), "durable", cfg.Name, "err", err)
@@ -180,7 +184,7 @@ func (s *session) newStoredSub(v native.SubFrame) (*storedSub, error) {
 	case v.Durable != "" && !durableName.MatchString(v.Durable):
 		return nil, badRequest("durable %q: a name has 1 to 64 letters, digits, - and _", v.Durable)
 	}
-	sub := &storedSub{session: s, id: v.ID, filter: v.Filter, window: int(min(v.Window, maxCredit)), start: startOf(v)}
+	sub := &storedSub{session: s, id: v.ID, filter: v.Filter, window: int(min(v.Window, maxCredit)), start: startOf(v), concurrency: int(v.Concurrency)}
 	if v.Where != "" {
 		parsed, err := field.ParsePredicate(v.Where)
 		if err != nil {

@@ -243,7 +243,7 @@ func (n *Node) buildStreams() error {
 	streams.Node = n.nodeID
 	streams.FirstID = ferry.SourceID(rand.Uint32()) // an ID of an earlier process names no client of this one
 	if n.streams != nil {
-		streams.Stored, streams.Holder = brokerStreams(n.streams.all()), n.streams.holder
+		streams.Stored, streams.Holder = n.streams.brokerStreams(n.streams.all()), n.streams.holder
 	}
 	if n.broker, err = broker.New(streams); err != nil {
 		return err

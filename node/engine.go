@@ -216,15 +216,22 @@ func engineConfig(c config.Stream) engine.Config {
 	}
 }
 
-// brokerStreams returns streams as the broker knows them.
-func brokerStreams(list []storedStream) []broker.Stored {
+// keepWindow is how long a durable keeps its window after its last member: a client that has lost its connection is back by then.
+const keepWindow = 5 * time.Second
+
+// brokerStreams returns streams as the broker knows them. A durable keeps its window where no other process may wait for its cursor.
+func (s *storedStreams) brokerStreams(list []storedStream) []broker.Stored {
+	keep := keepWindow
+	if s.engine.Capabilities().Shared {
+		keep = 0
+	}
 	all := make([]broker.Stored, len(list))
 	for i, each := range list {
 		c := each.config
 		all[i] = broker.Stored{
 			Stream: each.stream, Config: each.settings, AtLeastOnce: c.Delivery == config.AtLeastOnce,
 			MaxDeliveries: c.Redelivery.Max, Backoff: c.Redelivery.Backoff, AckWait: c.Redelivery.Wait, DeadLetter: c.DeadLetter,
-			Key: path(c.Key), ID: path(c.Idempotency.Key),
+			Key: path(c.Key), ID: path(c.Idempotency.Key), KeepWindow: keep,
 		}
 	}
 	return all

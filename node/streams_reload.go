@@ -26,7 +26,7 @@ func (n *Node) prepareStreams(r *reload) (change, error) {
 		p.abort()
 		return change{}, err
 	}
-	set, err := n.broker.PrepareStreams(brokerStreams(p.list))
+	set, err := n.broker.PrepareStreams(n.streams.brokerStreams(p.list))
 	if err != nil {
 		p.abort()
 		return change{}, fmt.Errorf("streams: %w", err)

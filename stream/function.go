@@ -51,7 +51,7 @@ func (c *Client) Start(ctx context.Context, f Function) (*Running, error) {
 	for _, filter := range f.Observe {
 		r.subs = append(r.subs, &subscription{running: r, pool: r.pool, result: make(chan error, 1), frame: native.SubFrame{
 			Addressed: f.Addressed, Policy: f.Policy, Window: uint32(window), Queue: uint32(f.Queue), Filter: filter, Group: f.Group, Where: f.Where,
-			Start: f.From.start, Value: f.From.value, Durable: f.Durable,
+			Start: f.From.start, Value: f.From.value, Durable: f.Durable, Concurrency: r.pool.tried(),
 		}})
 	}
 	c.mu.Lock()

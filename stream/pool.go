@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"sync"
 
@@ -41,6 +42,14 @@ func newPool(c *Client, f *Function) *pool {
 	p.work.L, p.idle.L = &p.mu, &p.mu
 	p.ctx, p.cancel = context.WithCancel(c.ctx)
 	return p
+}
+
+// tried returns how many messages of a durable handlers may have begun when the connection is lost; 0 means any number.
+func (p *pool) tried() uint16 {
+	if p.batch != nil {
+		return 0
+	}
+	return uint16(min(p.concurrency, math.MaxUint16))
 }
 
 // submit queues an inbox that has become active. It starts a worker if more inboxes are queued than workers wait.

@@ -85,6 +85,10 @@ type SubFrame struct {
 	Start   Start  // where in a stream the subscription begins
 	Value   uint64 // with StartSequence a sequence number, with StartTime Unix nanoseconds
 	Durable string // name of the durable; "" means none
+
+	// Concurrency is how many messages of a durable the client handles at a time. They are the ones that count as delivered when its
+	// connection is lost: those that it has had longest. 0 means any number.
+	Concurrency uint16
 }
 
 // Stored reports whether the subscription reads a stream.
@@ -227,7 +231,8 @@ func AppendSub(dst []byte, s SubFrame) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, s.Queue)
 	dst = appendText(appendText(appendText(dst, s.Filter), s.Group), s.Where)
 	if s.Stored() {
-		dst = binary.BigEndian.AppendUint64(append(dst, byte(s.Start), 0, 0, 0), s.Value)
+		dst = binary.BigEndian.AppendUint16(append(dst, byte(s.Start), 0), s.Concurrency)
+		dst = binary.BigEndian.AppendUint64(dst, s.Value)
 		dst = appendText(dst, s.Durable)
 	}
 	return seal(dst, n)
@@ -402,7 +407,8 @@ func ParseSub(f Frame) (s SubFrame, err error) {
 	s.Filter, s.Group, s.Where = r.text(), r.text(), r.text()
 	if len(r.b) > 0 {
 		s.Start = Start(r.u8())
-		r.take(3)
+		r.take(1)
+		s.Concurrency = r.u16()
 		s.Value, s.Durable = r.u64(), r.text()
 	}
 	if err := r.done(); err != nil {

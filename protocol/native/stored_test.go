@@ -22,6 +22,12 @@ var storedSamples = []sample{
 		func(f Frame) (any, error) { return ParseSub(f) },
 	},
 	{
+		"SUB 3, window 64 KiB, \"orders/#\", durable \"billing\", which handles 8 messages at a time",
+		AppendSub(nil, SubFrame{ID: 3, Window: 65536, Filter: "orders/#", Durable: "billing", Concurrency: 8}),
+		SubFrame{ID: 3, Window: 65536, Filter: "orders/#", Durable: "billing", Concurrency: 8},
+		func(f Frame) (any, error) { return ParseSub(f) },
+	},
+	{
 		"SUB 4, window 64 KiB, \"orders/#\", from sequence number 1000, without a durable",
 		AppendSub(nil, SubFrame{ID: 4, Window: 65536, Filter: "orders/#", Start: StartSequence, Value: 1000}),
 		SubFrame{ID: 4, Window: 65536, Filter: "orders/#", Start: StartSequence, Value: 1000},

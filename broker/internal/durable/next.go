@@ -110,46 +110,11 @@ func (w *Window) send(e *entry, now int64) Delivery {
 	if e.deliveries > 0 {
 		w.Redelivered++
 	}
-	e.state, e.at = inFlight, now+int64(w.cfg.AckWait)
+	e.state, e.at = inFlight, now
 	e.deliveries++
-	w.listInFlight(e)
+	m.append(e)
 	k.unsent, k.member, k.avoid = e.next, m, nil
 	k.inFlight++
-	m.InFlight++
-	m.Bytes += len(e.content.B)
 	m.Credit -= len(e.content.B)
 	return d
-}
-
-// listInFlight adds e to the records in flight. The last one added has the latest time, unless AckWait was changed.
-func (w *Window) listInFlight(e *entry) {
-	after := w.newest
-	for after != nil && after.at > e.at {
-		after = after.older
-	}
-	e.older = after
-	if after == nil {
-		e.newer, w.oldest = w.oldest, e
-	} else {
-		e.newer, after.newer = after.newer, e
-	}
-	if e.newer == nil {
-		w.newest = e
-	} else {
-		e.newer.older = e
-	}
-}
-
-func (w *Window) unlistInFlight(e *entry) {
-	if e.older == nil {
-		w.oldest = e.newer
-	} else {
-		e.older.newer = e.newer
-	}
-	if e.newer == nil {
-		w.newest = e.older
-	} else {
-		e.newer.older = e.older
-	}
-	e.older, e.newer = nil, nil
 }

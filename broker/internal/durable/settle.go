@@ -26,22 +26,8 @@ func (w *Window) Ack(m *Member, first uint64, count uint32, now int64) (n int) {
 	return n
 }
 
-// Progress extends the time in which m has to ack the records that it holds.
-func (w *Window) Progress(m *Member, now int64) {
-	last := w.newest
-	for e := w.oldest; e != nil && m.InFlight > 0; {
-		next := e.newer
-		if e.member == m {
-			w.unlistInFlight(e)
-			e.at = now + int64(w.cfg.AckWait)
-			w.listInFlight(e)
-		}
-		if e == last {
-			break
-		}
-		e = next
-	}
-}
+// Progress makes the time in which m has to ack the records that it holds begin again.
+func (w *Window) Progress(m *Member, now int64) { m.progress = max(m.progress, now) }
 
 // Nak notes that m has not handled records. A delay of 0 means that of Config.Backoff.
 func (w *Window) Nak(m *Member, first uint64, count uint32, kind NakKind, delay time.Duration, reason string, now int64) {
@@ -68,10 +54,15 @@ func (w *Window) Nak(m *Member, first uint64, count uint32, kind NakKind, delay 
 
 // Expire handles what is due: records that were not acked in time came back, and delayed keys are delivered again.
 func (w *Window) Expire(now int64) {
-	for w.oldest != nil && w.oldest.at <= now {
-		e := w.oldest
-		e.member.Expired++
-		w.comeBack(e, now, now+int64(w.backoff(e)), true, "it was not acked in time")
+	for _, m := range w.members {
+		for {
+			at, ok := w.due(m)
+			if !ok || at > now {
+				break
+			}
+			m.Expired++
+			w.comeBack(m.oldest, now, now+int64(w.backoff(m.oldest)), true, "it was not acked in time")
+		}
 	}
 	for len(w.delayed.keys) > 0 && int64(w.delayed.keys[0].rank) <= now {
 		k := w.delayed.keys[0]
@@ -82,8 +73,10 @@ func (w *Window) Expire(now int64) {
 
 // Wake returns when Expire has something to do next. ok is false if it never has.
 func (w *Window) Wake() (at int64, ok bool) {
-	if w.oldest != nil {
-		at, ok = w.oldest.at, true
+	for _, m := range w.members {
+		if due, holds := w.due(m); holds && (!ok || due < at) {
+			at, ok = due, true
+		}
 	}
 	if len(w.delayed.keys) > 0 {
 		if due := int64(w.delayed.keys[0].rank); !ok || due < at {
@@ -100,15 +93,18 @@ func (w *Window) TakeDead() []DeadLetter {
 	return taken
 }
 
-// Bury notes that a dead letter is stored elsewhere, or dropped: the record is done.
-func (w *Window) Bury(sequence uint64) {
+// Bury notes that a dead letter is stored elsewhere, or dropped: the record is done. It returns false if the Window has no such dead
+// letter.
+func (w *Window) Bury(sequence uint64) (ok bool) {
 	w.each(sequence, 1, func(e *entry) {
 		if e.state == dying {
 			w.dying--
 			w.release(e)
+			ok = true
 		}
 	})
 	w.trim()
+	return ok
 }
 
 // each passes the entries of a range that are not done to visit.
@@ -145,7 +141,9 @@ func (w *Window) comeBack(e *entry, now, at int64, counts bool, reason string) {
 	k := e.key
 	w.land(e)
 	e.state, e.at = waiting, at
-	if !counts {
+	if counts {
+		w.Changed = true
+	} else {
 		e.deliveries--
 	}
 	k.avoid = e.member
@@ -171,7 +169,7 @@ func (w *Window) retire(e *entry, now int64, reason string) {
 }
 
 func (w *Window) die(e *entry, reason string) {
-	e.state = dying
+	e.state, w.Changed = dying, true
 	w.dying++
 	w.dead = append(w.dead, DeadLetter{e.sequence, e.deliveries, e.content, reason})
 }
@@ -189,10 +187,8 @@ func (w *Window) finish(e *entry, now int64) {
 
 // land removes a record from those in flight.
 func (w *Window) land(e *entry) {
-	w.unlistInFlight(e)
+	e.member.remove(e)
 	e.key.inFlight--
-	e.member.InFlight--
-	e.member.Bytes -= len(e.content.B)
 }
 
 // unlink removes a record from its key.
@@ -216,6 +212,7 @@ func (w *Window) unlink(e *entry) {
 
 // release makes a record done.
 func (w *Window) release(e *entry) {
+	w.Changed = true
 	w.undone--
 	w.used -= overhead + cap(e.content.B)
 	e.content.Release()

@@ -55,12 +55,12 @@ type entry struct {
 	content    *bufpool.Buf
 	state      recordState
 	deliveries uint32  // including the one in flight
-	at         int64   // waiting: not to be sent before; in flight: when AckWait ends
+	at         int64   // waiting: not to be sent before; in flight: when it was sent
 	member     *Member // that holds the record, or held it last
 	key        *key
 
 	prev, next   *entry // of the key; the records that are waiting or in flight
-	older, newer *entry // in flight, by at
+	older, newer *entry // in flight, of the member, in the order in which they were sent
 }
 
 // key is the order of the records with one key.

@@ -18,10 +18,9 @@ type Config struct {
 
 // Record is one record of a stream.
 type Record struct {
-	Sequence   uint64
-	Key        uint64       // hash of the key; two keys with one hash are one key
-	Deliveries uint32       // that are known from before
-	Content    *bufpool.Buf // the Window takes over the reference
+	Sequence uint64
+	Key      uint64       // hash of the key; two keys with one hash are one key
+	Content  *bufpool.Buf // the Window takes over the reference
 }
 
 // Delivery is a record to be sent to a member.
@@ -55,14 +54,15 @@ type Window struct {
 	keys     map[uint64]*key
 	resumed  keyHeap
 	delayed  keyHeap
-	oldest   *entry // in flight, by at
-	newest   *entry
-	dead     []DeadLetter // that TakeDead has not returned yet
+	known    []engine.Deliveries // of earlier windows; those of records that were not read yet
+	dead     []DeadLetter        // that TakeDead has not returned yet
 	dying    int
 	free     []*entry
 	freeKeys []*key
 	ranges   []engine.Range // reused by Position
+	counts   []engine.Deliveries
 
+	Changed     bool   // Position returns something else than when the caller has last set this to false
 	Redelivered uint64 // deliveries of records that were delivered before
 	Looked      uint64 // records that the ranges of Ack and Nak made the Window look at
 }
@@ -79,14 +79,19 @@ const (
 	MinMemory = overhead + 512 // the least that Room shrinks by: the content is in a buffer of at least 512 bytes
 )
 
-// New returns an empty Window.
-func New(cfg Config) *Window { return &Window{cfg: cfg, keys: map[uint64]*key{}} }
+// New returns an empty Window of a cursor that begins at a Position. The Window does not change what that refers to.
+func New(cfg Config, at engine.Position) *Window {
+	return &Window{cfg: cfg, keys: map[uint64]*key{}, known: at.Deliveries}
+}
 
-// Configure replaces the Config. It holds for what happens from now on.
+// Configure replaces the Config. AckWait holds for records in flight, too.
 func (w *Window) Configure(cfg Config) { w.cfg = cfg }
 
 // Room returns the bytes of memory that further records may use. It is negative if a large record has exceeded MaxBytes.
 func (w *Window) Room() int { return w.cfg.MaxBytes - w.used }
+
+// Roomy reports whether enough room is left to read on: an eighth of MaxBytes.
+func (w *Window) Roomy() bool { return w.Room() >= w.cfg.MaxBytes/8 }
 
 // Held returns the number of records and the bytes of memory in the Window.
 func (w *Window) Held() (records, bytes int) { return w.undone, w.used }
@@ -99,12 +104,19 @@ func (w *Window) Dying() int { return w.dying }
 
 // ReadTo notes that all records up to a sequence number were read, and that those which were not added are done.
 func (w *Window) ReadTo(sequence uint64) {
-	w.started, w.read = true, max(w.read, sequence)
+	w.started, w.read, w.Changed = true, max(w.read, sequence), true
+	for len(w.known) > 0 && w.known[0].Sequence <= w.read {
+		w.known = w.known[1:]
+	}
 }
 
 // Add adds the next record that was read. Its sequence number is greater than those before. A record without a delivery left is a dead
 // letter.
 func (w *Window) Add(r Record) {
+	var deliveries uint32
+	if i, ok := slices.BinarySearchFunc(w.known, r.Sequence, compareSequence); ok {
+		deliveries = w.known[i].Count
+	}
 	w.ReadTo(r.Sequence)
 	var e *entry
 	if n := len(w.free); n > 0 {
@@ -112,12 +124,12 @@ func (w *Window) Add(r Record) {
 	} else {
 		e = &entry{}
 	}
-	*e = entry{sequence: r.Sequence, content: r.Content, deliveries: r.Deliveries}
+	*e = entry{sequence: r.Sequence, content: r.Content, deliveries: deliveries}
 	w.compact()
 	w.slots = append(w.slots, slot{r.Sequence, e})
 	w.undone++
 	w.used += overhead + cap(r.Content.B)
-	if w.cfg.MaxDeliveries > 0 && int(r.Deliveries) >= w.cfg.MaxDeliveries {
+	if w.cfg.MaxDeliveries > 0 && int(deliveries) >= w.cfg.MaxDeliveries {
 		w.die(e, "it was not acked before its durable had no member left")
 		return
 	}
@@ -207,15 +219,6 @@ func (w *Window) search(sequence uint64) int {
 		return 0
 	})
 	return w.first + i
-}
-
-// Deliveries passes the records that were delivered at least once to visit, with their deliveries.
-func (w *Window) Deliveries(visit func(sequence uint64, deliveries uint32)) {
-	for _, s := range w.slots[w.first:] {
-		if s.entry.state != done && s.entry.deliveries > 0 {
-			visit(s.sequence, s.entry.deliveries)
-		}
-	}
 }
 
 // Discard releases the content of all records. The Window must not be used afterwards.

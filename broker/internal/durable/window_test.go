@@ -3,12 +3,13 @@ package durable
 import (
 	"testing"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/internal/bufpool"
 )
 
 // TestMembersTakeTurns: members that ack at once get as many records.
 func TestMembersTakeTurns(t *testing.T) {
-	w := New(Config{MaxBytes: 1 << 20, AckWait: 1})
+	w := New(Config{MaxBytes: 1 << 20, AckWait: 1}, engine.Position{})
 	var members [3]*Member
 	for i := range members {
 		members[i] = &Member{Credit: 1 << 20}
@@ -32,7 +33,7 @@ func TestMembersTakeTurns(t *testing.T) {
 
 // BenchmarkWindow measures what a record costs the Window, of 1000 that are in flight: 1000 keys, one member, acks of 100 records.
 func BenchmarkWindow(b *testing.B) {
-	w := New(Config{MaxBytes: 1 << 30, AckWait: 1 << 40})
+	w := New(Config{MaxBytes: 1 << 30, AckWait: 1 << 40}, engine.Position{})
 	m := &Member{Credit: 1 << 62}
 	w.Join(m)
 	content := bufpool.Get(100)

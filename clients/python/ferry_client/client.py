@@ -396,16 +396,20 @@ class Client:
         return await self._subscribe(Subscription, Spec(filter, where, window=window, start=number, value=value))
 
     async def durable(
-        self, filter: str, name: str, *, start: Start | None = None, where: str = "", window: int = WINDOW
+        self, filter: str, name: str, *, start: Start | None = None, where: str = "", window: int = WINDOW, concurrency: int = 0
     ) -> Durable:
         """Becomes a member of the durable of this name, whose position the node keeps. start is for its first member ("new").
 
         All members have the same filter and predicate. They share the messages, and each message is delivered until it is acked.
+        concurrency is how many messages you handle at a time. When this process is lost, those that it has had longest count as
+        delivered, and the others do not. 0 means any number: all count.
         """
         if not name:
             raise ValueError("ferry: a durable needs a name")
+        if not 0 <= concurrency <= 0xFFFF:
+            raise ValueError(f"ferry: a concurrency of {concurrency}: want 0 to 65535")
         number, value = (0, 0) if start is None else start_fields(start)
-        return await self._subscribe(Durable, Spec(filter, where, window=window, start=number, value=value, durable=name))
+        return await self._subscribe(Durable, Spec(filter, where, window=window, start=number, value=value, durable=name, concurrency=concurrency))
 
     async def _subscribe(self, make: type[_S], spec: Spec) -> _S:
         link = await self._linked()

@@ -74,6 +74,7 @@ class Spec:
     start: int = 0
     value: int = 0
     durable: str = ""
+    concurrency: int = 0
 
     @property
     def stored(self) -> bool:
@@ -92,6 +93,7 @@ class Spec:
             start=self.start,
             value=self.value,
             durable=self.durable,
+            concurrency=self.concurrency,
         )
 
 
@@ -331,12 +333,17 @@ class Durable(Subscription):
                 self._refuse_key(m)
                 self._give_back(m)
 
-    async def run(self, handler: Callable[[Message], Awaitable[Any] | Any], *, concurrency: int = 1) -> None:
+    async def run(self, handler: Callable[[Message], Awaitable[Any] | Any], *, concurrency: int | None = None) -> None:
         """Handles messages until the durable is closed: acks one when its handler returns, naks it when the handler raises.
 
         With a concurrency above 1, messages of different keys are handled at the same time, those of one key in order. A handler
-        raises Retry or Reject to choose the delay, or to make a dead letter of the message.
+        raises Retry or Reject to choose the delay, or to make a dead letter of the message. Without a concurrency it is that of
+        Client.durable, or 1; it cannot be above what the node was told there.
         """
+        told = self._spec.concurrency
+        concurrency = concurrency or told or 1
+        if told and concurrency > told:
+            raise ValueError(f"ferry: a concurrency of {concurrency}, and the node was told {told}: give Client.durable the larger one")
         lanes: list[asyncio.Queue[Message | None]] = [asyncio.Queue(maxsize=16) for _ in range(concurrency)]
         tasks = [asyncio.create_task(self._work(lane, handler)) for lane in lanes]
         try:

@@ -256,10 +256,11 @@ def sub(
     start: int = 0,
     value: int = 0,
     durable: str = "",
+    concurrency: int = 0,
 ) -> bytes:
     body = struct.pack(">IB3xII", ref, policy, window, queue) + text(filter) + text(group) + text(where)
     if start or durable:
-        body += struct.pack(">B3xQ", start, value) + text(durable)
+        body += struct.pack(">BxHQ", start, concurrency, value) + text(durable)
     return frame(SUB, body, SUB_ADDRESSED if addressed else 0)
 
 

@@ -43,6 +43,9 @@ class VectorsTest(unittest.TestCase):
             "CANCEL call 3, code 1 (cancelled)": wire.cancel(3, 1),
             "CALLCREDIT of call 3, 4096 bytes": wire.call_credit(3, 4096),
             "OFFER 1 of greeter.Greeter": wire.offer(1, "greeter.Greeter"),
+            'SUB 3, window 64 KiB, "orders/#", durable "billing", which handles 8 messages at a time': wire.sub(
+                3, policy=0, window=65536, queue=0, filter="orders/#", durable="billing", concurrency=8
+            ),
             'SUB 3, window 64 KiB, "orders/#", where "v > 30", from the first message, durable "billing"': wire.sub(
                 3, policy=0, window=65536, queue=0, filter="orders/#", where="v > 30", start=2, durable="billing"
             ),
