@@ -3,6 +3,7 @@ package broker
 import (
 	"slices"
 
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -28,8 +29,29 @@ type Forwarder interface {
 // ForwardedTag passes on the messages of one tag.
 type ForwardedTag interface {
 	// Forward takes a run of n frames, which are valid during the call, and does not change them. path is where they come from;
-	// nil means a client of this node. Forward does not block. It may leave a stream unflushed in u. full is Full.
-	Forward(run []byte, n int, path *native.Path, u *peer.Unflushed) (position uint64, full bool)
+	// nil means a client of this node. from is told of messages that are dropped because they can neither be sent nor stored. Forward
+	// does not block. It may leave a stream unflushed in u. full is Full.
+	Forward(run []byte, n int, path *native.Path, from Origin, u *peer.Unflushed) (position uint64, full bool)
+}
+
+// Origin is the publisher of forwarded messages.
+type Origin interface {
+	// Refused says that a Forwarder has dropped n messages after it had taken them. The Forwarder calls it before the calls of Await for
+	// their positions, on any goroutine and without locks.
+	Refused(n int, why error)
+}
+
+// Refused tells the client. If a stream stores the tag, the messages are stored though they are not forwarded, so the NOTICE does not
+// name the tag: it would count as that of messages which are not stored.
+func (p *publisher) Refused(n int, why error) {
+	s := p.session
+	v := native.NoticeFrame{Tag: p.tag.id, Count: uint32(n), Code: native.CodeLimit, Reason: why.Error()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ordersCredit() || p.left.Load() {
+		v.Tag = native.ByName
+	}
+	s.notices.add(s, clock.Now(), v)
 }
 
 // SetForwarders replaces the Forwarders. Messages that arrive from now on go to those of the list whose Tag takes them.
@@ -66,7 +88,7 @@ type passedOn struct {
 func (r *receiver) forward(p *publisher, targets []forwardTarget, run []byte, n int) {
 	for i := range targets {
 		to := &targets[i]
-		position, full := to.tag.Forward(run, n, r.path.route(), &r.unflushed)
+		position, full := to.tag.Forward(run, n, r.path.route(), p, &r.unflushed)
 		if full {
 			p.awaitRoom(to.forwarder)
 		}
@@ -81,9 +103,9 @@ func (r *receiver) forward(p *publisher, targets []forwardTarget, run []byte, n 
 
 // awaitForwarded makes the response to the next PING wait until what was forwarded since the last one is safe.
 func (r *receiver) awaitForwarded() {
-	c := r.confirmations
+	c, s := r.confirmations, r.session
 	for _, f := range r.forwarded {
-		f.forwarder.Await(f.position, c.Await())
+		f.forwarder.Await(f.position, c.Await(func() { s.notices.send(s, clock.Now()) })) // of messages that it has refused
 	}
 	clear(r.forwarded)
 	r.forwarded = r.forwarded[:0]

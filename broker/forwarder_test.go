@@ -20,7 +20,7 @@ func (f *fullForwarder) Tag(string) broker.ForwardedTag { return f }
 func (f *fullForwarder) Await(_ uint64, done func())    { done() }
 func (f *fullForwarder) Full() bool                     { return true }
 
-func (f *fullForwarder) Forward([]byte, int, *native.Path, *internalpeer.Unflushed) (position uint64, full bool) {
+func (f *fullForwarder) Forward([]byte, int, *native.Path, broker.Origin, *internalpeer.Unflushed) (position uint64, full bool) {
 	return 0, true
 }
 

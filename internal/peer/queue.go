@@ -70,6 +70,17 @@ func (q *Queue) PushCounted(frames []byte, count int, shared *bufpool.Buf) {
 // Front returns the oldest frames that are contiguous. The queue must not be empty.
 func (q *Queue) Front() *Piece { return q.pieces.Front() }
 
+// AppendFront appends the first n bytes of the queue to dst. The queue must have that many.
+func (q *Queue) AppendFront(dst []byte, n int) []byte {
+	for i := 0; n > 0; i++ {
+		part := q.pieces.All()[i].Frames
+		part = part[:min(n, len(part))]
+		dst = append(dst, part...)
+		n -= len(part)
+	}
+	return dst
+}
+
 // Cut removes n bytes from Front. The n bytes must be whole frames.
 func (q *Queue) Cut(n int) {
 	p := q.pieces.Front()

@@ -32,7 +32,7 @@ type conn struct {
 	lastRef  uint32
 	warnings int          // lines in the log about tags that the other node does not take
 	outs     []*outStream // by data stream; the control stream if there are none
-	draining bool         // the other node is stopping: nothing is sent any more
+	leaving  bool         // leave was called for lack of tags
 }
 
 // outStream is a stream to the other node.
@@ -55,9 +55,9 @@ func (l *Link) handshake(raw transport.Conn, token []byte) (*conn, error) {
 	c.source, c.maxFrame, c.window = w.Source, int(w.MaxFrame), int(w.Window)
 	c.heartbeat = time.Duration(w.Heartbeat) * time.Millisecond
 	c.outs = make([]*outStream, max(1, c.peer.Streams()))
-	l.mu.Lock()
+	l.box.Lock()
 	l.stats.Node = w.Node
-	l.mu.Unlock()
+	l.box.Unlock()
 	return c, nil
 }
 
@@ -116,8 +116,8 @@ const maxWarnings = 16
 
 func (c *conn) addCredit(v native.CreditFrame) {
 	l := c.link
-	l.mu.Lock()
-	defer l.unlock()
+	l.box.Lock()
+	defer l.box.Unlock()
 	t := c.numbers[v.Tag]
 	if t == nil {
 		return
@@ -125,20 +125,20 @@ func (c *conn) addCredit(v native.CreditFrame) {
 	blocked := t.credit <= 0
 	t.credit = min(t.credit+int(min(v.Bytes, maxCredit)), maxCredit)
 	if blocked {
-		signal(l.wake)
+		l.box.Wake()
 	}
 }
 
 func (c *conn) handleResult(v native.ResultFrame) {
 	l := c.link
-	l.mu.Lock()
-	defer l.unlock()
+	l.box.Lock()
+	defer l.box.Unlock()
 	t := c.requests[v.Ref]
 	if t == nil {
 		return
 	}
 	delete(c.requests, v.Ref)
-	signal(l.wake)
+	l.box.Wake()
 	switch v.Code {
 	case native.CodeOK:
 		t.state, t.number, t.credit, t.out, t.refused = granted, v.Value, c.window, c.out(v.Value), nil
@@ -148,13 +148,13 @@ func (c *conn) handleResult(v native.ResultFrame) {
 		t.state, t.retryAt = refused, time.Now().Add(refusedFor)
 	default:
 		t.state, t.retryAt = delayed, time.Now().Add(delayedFor)
-		time.AfterFunc(delayedFor, func() { signal(l.wake) })
+		time.AfterFunc(delayedFor, func() { l.box.Wake() })
 		if v.Code != native.CodeLimit {
 			break
 		}
 		if c.peer.Version() < native.ForwardVersion {
-			if !c.draining {
-				c.draining = true
+			if !c.leaving {
+				c.leaving = true
 				go c.leave() // an earlier version takes no UNTAG: a new connection has no tags
 			}
 		} else {
@@ -172,8 +172,8 @@ func (c *conn) handleResult(v native.ResultFrame) {
 // handleNotice counts messages that the other node has dropped. It confirms them later, like all others.
 func (c *conn) handleNotice(v native.NoticeFrame) {
 	l := c.link
-	l.mu.Lock()
-	defer l.unlock()
+	l.box.Lock()
+	defer l.box.Unlock()
 	if v.Count == 0 {
 		return
 	}
@@ -185,7 +185,7 @@ func (c *conn) handleNotice(v native.NoticeFrame) {
 		l.cfg.Log.Warn("forward: the other node drops messages", "link", l.cfg.Name, "tag", name, "count", v.Count, "err", &native.Error{Code: v.Code, Reason: v.Reason})
 	}
 	l.stats.Refused += uint64(v.Count)
-	l.uncounted += uint64(v.Count)
+	l.box.Uncount(int(v.Count))
 }
 
 // drain is called when the other node announces that it is stopping.
@@ -193,10 +193,7 @@ func (c *conn) drain() { c.finish(c.peer.Context()) }
 
 // finish sends nothing more, waits for the confirmation of what was sent, and tells the other node that this is all.
 func (c *conn) finish(ctx context.Context) {
-	c.link.mu.Lock()
-	c.draining = true
-	c.link.mu.Unlock()
-	signal(c.link.wake)
+	c.link.box.Pause(c)
 	if c.confirm(ctx) == nil {
 		c.peer.Leave()
 	}
@@ -211,21 +208,4 @@ func (c *conn) leave() {
 	defer cancel()
 	c.finish(ctx)
 	c.peer.Close(nil)
-}
-
-// confirm waits until the other node has confirmed all messages that were sent over c.
-func (c *conn) confirm(ctx context.Context) error {
-	l := c.link
-	l.mu.Lock()
-	position, index := l.sentPos, l.sentIndex
-	ours := l.conn == c
-	l.mu.Unlock()
-	if !ours {
-		return errClosed
-	}
-	if err := c.peer.Barrier(ctx); err != nil {
-		return err
-	}
-	l.confirmed(c, position, index)
-	return nil
 }

@@ -30,9 +30,9 @@ func (l *Link) connect() {
 func (l *Link) dial() (*conn, error) {
 	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.DialTimeout)
 	defer cancel()
-	l.mu.Lock()
+	l.box.Lock()
 	to, updates := l.target, l.updates
-	l.mu.Unlock()
+	l.box.Unlock()
 	raw, err := to.Dialer.Dial(ctx, to.Addr)
 	if err != nil {
 		return nil, err
@@ -66,21 +66,20 @@ func (c *conn) serve() error {
 	return err
 }
 
-// attach makes c the connection. What the spool has is sent first. If Update has replaced the target since c was dialed, c ends at once.
+// attach makes c the connection. If Update has replaced the target since c was dialed, c ends at once.
 func (l *Link) attach(c *conn) {
-	l.mu.Lock()
-	l.conn, l.down = c, nil
+	l.box.Lock()
+	l.conn, l.down, l.tags = c, nil, map[string]*Tag{}
 	l.stats.Connects++
 	reported := l.reported
 	l.reported = false
 	outage := time.Since(l.since)
 	l.since = time.Now()
-	l.reset()
 	stale := c.updates != l.updates
-	c.draining = c.draining || stale
-	l.mu.Unlock()
-	signal(l.wake)
+	l.box.Unlock()
+	l.box.Attach(c)
 	if stale {
+		l.box.Pause(c)
 		go c.leave()
 	}
 	if reported {
@@ -90,30 +89,21 @@ func (l *Link) attach(c *conn) {
 
 // detach notes that c has ended: what it has not confirmed is sent over the next connection.
 func (l *Link) detach(c *conn) {
-	l.mu.Lock()
+	l.box.Lock()
 	if l.conn == c {
-		l.conn, l.since = nil, time.Now()
-		l.reset()
+		l.conn, l.since, l.tags = nil, time.Now(), map[string]*Tag{}
 	}
-	l.unlock()
-	signal(l.wake)
-}
-
-// reset forgets what was sent over the connection before. The caller holds the lock.
-func (l *Link) reset() {
-	l.spooling = true
-	l.tags = map[string]*Tag{}
-	l.sentIndex, l.sentRecords, l.movedIndex, l.uncounted = 0, 0, 0, 0
-	l.records = peer.FIFO[sentRecord]{}
+	l.box.Unlock()
+	l.box.Detach(c)
 }
 
 // lost stores why there is no connection. It logs the first reason of each outage.
 func (l *Link) lost(why error) {
-	l.mu.Lock()
+	l.box.Lock()
 	l.down = why
 	news := !l.reported && l.ctx.Err() == nil
 	l.reported = l.reported || news
-	l.mu.Unlock()
+	l.box.Unlock()
 	if news {
 		l.cfg.Log.Warn("forward: link is down, messages are stored on disk", "link", l.cfg.Name, "err", why)
 	}

@@ -84,7 +84,9 @@ func TestSpoolFull(t *testing.T) {
 				sent++
 			}
 			if !block {
-				flush(t, c)
+				if err := c.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "spool: full") {
+					t.Errorf("Flush: got %v", err)
+				}
 				if s := link.Stats(); sent != 300 || s.Dropped["full"] == 0 || s.Dropped["full"]+s.Spooled != 300 || s.SpoolErr == nil {
 					t.Errorf("sent %d: %+v", sent, s)
 				}

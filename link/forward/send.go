@@ -2,21 +2,27 @@ package forward
 
 import (
 	"example.com/ferry/internal/peer"
+	"example.com/ferry/link"
 	"example.com/ferry/protocol/native"
 )
 
-// send appends frames to the connection, as far as the tag has credit. It returns the length and the number of the frames that need
-// nothing any more: those that are sent, or dropped and counted. The caller holds the lock.
-func (c *conn) send(t *Tag, path *native.Path, frames []byte, u *peer.Unflushed) (size, count int) {
-	if c.draining {
-		return 0, 0
+var _ link.Wire = (*conn)(nil)
+
+// Send appends frames to the connection, as far as the tag has credit. It drops what the other node does not take. See link.Wire.
+func (c *conn) Send(name string, path *native.Path, frames []byte, u *peer.Unflushed) (size, count int) {
+	l := c.link
+	if path != nil && l.pointless(*path, peer.Count(frames)) {
+		n := peer.Count(frames)
+		l.box.Uncount(n)
+		return len(frames), n
 	}
+	t := l.tagOf(name)
 	for size < len(frames) {
 		ok, drop := c.ready(t)
 		if drop {
 			n := peer.Count(frames[size:])
-			c.link.stats.Refused += uint64(n)
-			c.link.uncounted += uint64(n)
+			l.stats.Refused += uint64(n)
+			l.box.Uncount(n)
 			return len(frames), count + n
 		}
 		if !ok {
@@ -28,13 +34,19 @@ func (c *conn) send(t *Tag, path *native.Path, frames []byte, u *peer.Unflushed)
 		}
 		size, count = size+n, count+k
 		if tooLong {
-			c.link.drop(dropTooLong, 1)
-			c.link.uncounted++
+			l.box.Drop(dropTooLong, 1)
+			l.box.Uncount(1)
 			size, count = size+native.Size(frames[size:]), count+1
 		}
 	}
 	return size, count
 }
+
+// Expect requests a tag whose messages will be sent soon.
+func (c *conn) Expect(name string) { c.request(c.link.tagOf(name)) }
+
+// ConfirmSoon asks for the confirmation of what was sent.
+func (c *conn) ConfirmSoon() { signal(c.link.confirmSoon) }
 
 // fitting returns the length and the number of the leading frames that the credit of t allows: the last one may exceed it. tooLong is
 // set if a frame follows that is longer than the other node takes.
@@ -74,7 +86,8 @@ func (c *conn) append(t *Tag, path *native.Path, frames []byte, u *peer.Unflushe
 		}
 	}
 	t.credit -= len(frames)
-	t.used = l.pushed
+	l.uses++
+	t.used = l.uses
 	u.Unlock(w)
 	return true
 }

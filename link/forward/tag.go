@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -18,7 +19,7 @@ type Tag struct {
 	number  uint32
 	credit  int
 	out     *outStream
-	used    uint64    // position of the Link when the tag was used last
+	used    uint64    // Link.uses when the tag was used last
 	retryAt time.Time // of a refused tag
 	refused error
 }
@@ -48,56 +49,14 @@ func (l *Link) tagOf(name string) *Tag {
 	return &Tag{link: l, name: name}
 }
 
-// current returns the Tag that has the state of t's name: after it was given back, another Tag may have requested it again.
-func (t *Tag) current() *Tag {
-	if other := t.link.tags[t.name]; other != nil {
-		return other
-	}
-	return t
-}
-
 // Forward takes a run of n frames. See broker.ForwardedTag.
-func (t *Tag) Forward(frames []byte, n int, path *native.Path, u *peer.Unflushed) (position uint64, full bool) {
+func (t *Tag) Forward(frames []byte, n int, path *native.Path, from broker.Origin, u *peer.Unflushed) (position uint64, full bool) {
 	l := t.link
-	l.mu.Lock()
-	t = t.current()
-	switch {
-	case l.closed:
-		l.drop(dropClosed, n)
-		position = l.pushed
-		l.mu.Unlock()
-		return position, false
-	case path != nil && l.pointless(*path, n):
-		position = l.pushed
-		l.mu.Unlock()
-		return position, false
+	l.box.Lock()
+	if path != nil && l.pointless(*path, n) {
+		frames, n = nil, 0
 	}
-	l.pushed += uint64(len(frames))
-	rest := frames
-	if c := l.conn; c != nil && !l.spooling && l.waiting.bytes() == 0 && l.sent.bytes() < l.cfg.Memory/2 {
-		size, count := c.send(t, path, frames, u)
-		if size > 0 {
-			l.keepSent(c, t, path, frames[:size], count)
-		}
-		rest, n = frames[size:], n-count
-	}
-	position, full = l.pushed, l.full()
-	wake := len(rest) > 0
-	if wake {
-		l.waiting.push(t, path, rest, n)
-		if c := l.conn; c != nil {
-			c.request(t)
-		}
-	}
-	ask := l.sent.bytes() >= l.cfg.Memory/16
-	l.mu.Unlock()
-	if wake {
-		signal(l.wake)
-	}
-	if ask {
-		signal(l.confirmSoon)
-	}
-	return position, full
+	return l.box.Push(t.name, path, from, frames, n, u)
 }
 
 // pointless reports whether the other node would drop messages that have come by a path, and counts n of them. The caller holds the
@@ -108,7 +67,7 @@ func (l *Link) pointless(path native.Path, n int) bool {
 		l.stats.Returned += uint64(n)
 		return true
 	case len(path) >= native.MaxHops-1:
-		l.drop(dropHops, n)
+		l.box.Drop(dropHops, n)
 		return true
 	}
 	return false
@@ -147,7 +106,8 @@ func (c *conn) request(t *Tag) {
 		}
 		l.tags[t.name] = t
 	}
-	t.conn, t.state, t.used = c, requested, l.pushed
+	l.uses++
+	t.conn, t.state, t.used = c, requested, l.uses
 	c.lastRef++
 	c.requests[c.lastRef] = t
 	ref := c.lastRef

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
 	"example.com/ferry/internal/mqttmessage"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
@@ -48,7 +49,7 @@ func (q *queue) pop() item {
 }
 
 // Forward takes a run of n frames. See broker.ForwardedTag.
-func (t tag) Forward(run []byte, n int, path *native.Path, _ *peer.Unflushed) (position uint64, full bool) {
+func (t tag) Forward(run []byte, n int, path *native.Path, _ broker.Origin, _ *peer.Unflushed) (position uint64, full bool) {
 	b := t.bridge
 	passed := ""
 	if path != nil {

@@ -27,25 +27,10 @@ func newBirth() birth {
 
 // Append adds m at the end and returns its index. It copies m; a Time of 0 becomes the current time; Source and To are not kept.
 // While the spool, or its disk, is full, Append waits for Advance, until ctx ends; the error then wraps ErrFull and that of ctx.
-// With a ctx that has ended, Append does not wait. After an error of fsync, m may or may not be read, and each later Append fails.
+// After an error of fsync, m may or may not be read, and each later Append fails.
 func (s *Spool) Append(ctx context.Context, m *ferry.Message) (index uint64, err error) {
-	if err := checkSize(m); err != nil {
-		return 0, err
-	}
-	if n := int64(headerSize + bodySize(m)); n > s.cfg.MaxBytes {
-		return 0, fmt.Errorf("spool: a message of %d bytes does not fit in a spool of %d", n, s.cfg.MaxBytes)
-	}
 	for {
-		s.mu.Lock()
-		index, err = s.write(m)
-		var freed <-chan struct{}
-		if errors.Is(err, ErrFull) {
-			freed = s.freed.wait()
-		}
-		s.mu.Unlock()
-		if err == nil && s.cfg.Sync {
-			err = s.sync(index)
-		}
+		index, freed, err := s.tryAppend(m)
 		if freed == nil {
 			return index, err
 		}
@@ -56,6 +41,33 @@ func (s *Spool) Append(ctx context.Context, m *ferry.Message) (index uint64, err
 			return 0, fmt.Errorf("%w: %w", err, ctx.Err())
 		}
 	}
+}
+
+// TryAppend is Append, but it returns ErrFull at once. If it returns an index with an error, which is that of fsync, the message may be
+// read.
+func (s *Spool) TryAppend(m *ferry.Message) (index uint64, err error) {
+	index, _, err = s.tryAppend(m)
+	return index, err
+}
+
+// tryAppend is TryAppend. freed is not nil if the error is ErrFull, and closed after the next Advance.
+func (s *Spool) tryAppend(m *ferry.Message) (index uint64, freed <-chan struct{}, err error) {
+	if err := checkSize(m); err != nil {
+		return 0, nil, err
+	}
+	if n := int64(headerSize + bodySize(m)); n > s.cfg.MaxBytes {
+		return 0, nil, fmt.Errorf("%w: %d bytes do not fit in %s, which has %d", ErrTooLarge, n, s.cfg.Dir, s.cfg.MaxBytes)
+	}
+	s.mu.Lock()
+	index, err = s.write(m)
+	if errors.Is(err, ErrFull) {
+		freed = s.freed.wait()
+	}
+	s.mu.Unlock()
+	if err == nil && s.cfg.Sync {
+		err = s.sync(index)
+	}
+	return index, freed, err
 }
 
 // write writes the record of m; s.mu is held.
@@ -131,7 +143,7 @@ func (s *Spool) makeRoom(length int64) error {
 func (s *Spool) seal() error {
 	seg := s.active
 	if seg.size == 0 {
-		return s.remove(len(s.segments) - 1)
+		return s.removeFile(len(s.segments) - 1)
 	}
 	s.active = nil
 	if s.cfg.Sync {

@@ -54,6 +54,13 @@ func (s *Spool) Read(ctx context.Context, limit int) ([]Record, error) {
 	}
 }
 
+// TryRead is Read, but it returns nothing if there is no message.
+func (s *Spool) TryRead(limit int) ([]Record, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.read(limit)
+}
+
 // Wait returns when the message with an index was advanced.
 func (s *Spool) Wait(ctx context.Context, index uint64) error {
 	for {

@@ -34,9 +34,10 @@ const (
 
 // Errors of a Spool.
 var (
-	ErrFull   = errors.New("spool: full")
-	ErrClosed = errors.New("spool: closed")
-	ErrLocked = filelock.ErrHeld
+	ErrFull     = errors.New("spool: full")
+	ErrTooLarge = errors.New("spool: message larger than the spool") // it fits in no spool of this size
+	ErrClosed   = errors.New("spool: closed")
+	ErrLocked   = filelock.ErrHeld
 )
 
 // CorruptError says that messages are lost because a file is damaged.
@@ -63,7 +64,7 @@ type Record struct {
 	Message ferry.Message
 }
 
-// Spool is a bounded queue of messages on disk. All methods may overlap, except that Read and Rewind are for one goroutine.
+// Spool is a bounded queue of messages on disk. All methods may overlap, except that Read, TryRead and Rewind are for one goroutine.
 type Spool struct {
 	cfg     Config
 	born    birth
@@ -158,7 +159,7 @@ func (s *Spool) recover() error {
 			return err
 		}
 		if s.next == last.first { // the process died while it wrote the first message
-			if err := s.remove(n - 1); err != nil {
+			if err := s.removeFile(n - 1); err != nil {
 				return err
 			}
 		}
@@ -177,8 +178,8 @@ func (s *Spool) recover() error {
 	return s.collect()
 }
 
-// remove removes a file.
-func (s *Spool) remove(i int) error {
+// removeFile removes a file.
+func (s *Spool) removeFile(i int) error {
 	seg := s.segments[i]
 	seg.close()
 	s.segments = append(s.segments[:i:i], s.segments[i+1:]...)
@@ -222,19 +223,35 @@ func (s *Spool) removeAdvanced(i int) error {
 			return fmt.Errorf("spool: %w", err)
 		}
 	}
-	return s.remove(i)
+	return s.removeFile(i)
 }
 
 // Advance removes the message with an index and all before it. Read must have returned it. A spool that is opened later begins
-// with the message behind it.
+// with the message behind it. After an error the messages are removed from this Spool, and may be read again by a later one.
 func (s *Spool) Advance(index uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if index >= s.reader.next && !s.closed {
+		return fmt.Errorf("spool: message %d cannot be advanced: Read has not returned it", index)
+	}
+	return s.remove(index)
+}
+
+// Remove is Advance, but Read may not have returned the message. It does not return it later.
+func (s *Spool) Remove(index uint64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if index >= s.next && !s.closed {
+		return fmt.Errorf("spool: message %d cannot be removed: the last one is %d", index, s.next-1)
+	}
+	return s.remove(index)
+}
+
+// remove removes the message with an index and all before it, unless that was done.
+func (s *Spool) remove(index uint64) error {
 	switch {
 	case s.closed:
 		return ErrClosed
-	case index >= s.reader.next:
-		return fmt.Errorf("spool: message %d cannot be advanced: Read has not returned it", index)
 	case index < s.position:
 		return nil
 	}
@@ -251,12 +268,12 @@ func (s *Spool) advance(position uint64) error {
 		s.base = s.marks[0]
 		s.marks = s.marks[1:]
 	}
-	err := s.file.store(s.position)
-	if e := s.collect(); err == nil {
-		err = e
-	}
+	s.reader.next = max(s.reader.next, s.position)
 	s.freed.wake()
-	return err
+	if err := s.file.store(s.position); err != nil {
+		return err // the files stay: without them, a later Spool would count their messages as lost
+	}
+	return s.collect()
 }
 
 // Stats is the state of a Spool at one moment.

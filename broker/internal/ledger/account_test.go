@@ -202,7 +202,7 @@ func TestConfirmationsAreBounded(t *testing.T) {
 	if now, err := c.Ping(1); !now || err != nil {
 		t.Fatalf("Ping returns %v, %v", now, err)
 	}
-	end := c.Await()
+	end := c.Await(func() {})
 	for i := range uint64(maxWaitingPings) {
 		if now, err := c.Ping(i); now || err != nil {
 			t.Fatalf("PING %d: %v, %v", i, now, err)

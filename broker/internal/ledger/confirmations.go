@@ -32,10 +32,10 @@ type epoch struct {
 // NewConfirmations returns the Confirmations of a stream. pong sends a response.
 func NewConfirmations(pong func(value uint64)) *Confirmations { return &Confirmations{pong: pong} }
 
-// Await makes the responses to the PINGs from now on wait until end is called, once.
-func (c *Confirmations) Await() (end func()) {
+// Await makes the responses to the PINGs from now on wait until end is called, once. If a response has waited for it, end calls before.
+func (c *Confirmations) Await(before func()) (end func()) {
 	number := c.begin()
-	return func() { c.end(number, func() {}) }
+	return func() { c.end(number, before) }
 }
 
 // begin adds a run to the current epoch and returns its number.

@@ -1,4 +1,4 @@
-package forward
+package link
 
 import (
 	"encoding/binary"
@@ -25,7 +25,7 @@ type spooled struct {
 
 const layout = 1
 
-var errRecord = errors.New("forward: a record of the spool has another layout")
+var errRecord = errors.New("link: a record of the spool has another layout")
 
 func appendRecord(dst []byte, path *native.Path, count int, frames []byte) []byte {
 	dst = append(dst, layout, 0)
@@ -71,4 +71,27 @@ func decode(b []byte) (s spooled, err error) {
 		return spooled{}, errRecord
 	}
 	return s, nil
+}
+
+// paths has one pointer for equal paths of records.
+type paths map[string]*native.Path
+
+// intern returns the pointer for a path; nil for the path of this node alone.
+func (p paths) intern(path native.Path) *native.Path {
+	if len(path) == 0 {
+		return nil
+	}
+	key := ""
+	for _, node := range path {
+		key += node + "/"
+	}
+	same := p[key]
+	if same == nil {
+		if len(p) == native.MaxPaths {
+			clear(p)
+		}
+		same = &path
+		p[key] = same
+	}
+	return same
 }
