@@ -65,6 +65,9 @@ func (rt *callRouter) endCaller(x *relay, code uint32, now int64) {
 	delete(e.made, x.callerID)
 	if x.single {
 		e.taken -= x.charged
+		if e.most == x {
+			e.most = nil
+		}
 	}
 	if x.state == waiting {
 		frames := x.unhold()

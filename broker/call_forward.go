@@ -190,12 +190,31 @@ func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataF
 	if x.single {
 		x.charged += len(d.Message)
 		e.taken += len(d.Message)
+		if others := e.besidesMost(x); others >= e.session.cfg.CallWindow {
+			return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("calls go on when others use %d bytes of a window of %d", others, e.session.cfg.CallWindow)}
+		}
 		if x.state == forwarded {
 			x.server.credit -= len(d.Message)
 		}
 	}
 	rt.request(x, f, u)
 	return nil
+}
+
+// besidesMost returns how many bytes of the node's window all calls use but the one that uses the most. x uses more than before. A CALL
+// may begin while some of the window is left, so only one exceeds it, and the others are less than the window.
+func (e *callEnd) besidesMost(x *relay) int {
+	if e.most == nil || x.charged > e.most.charged {
+		e.most = x
+	}
+	if e.taken-e.most.charged >= e.session.cfg.CallWindow { // it may have got credit back, or have ended
+		for _, other := range e.made {
+			if other.single && other.charged > e.most.charged {
+				e.most = other
+			}
+		}
+	}
+	return e.taken - e.most.charged
 }
 
 // responseArrived handles DATA of a call that the client serves.

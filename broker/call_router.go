@@ -64,6 +64,7 @@ type callEnd struct {
 	calls  bool              // the client makes calls
 	made   map[uint32]*relay // calls of the client, by its number, until REPLY is sent
 	taken  int               // bytes of the node's window that they use
+	most   *relay            // one of them that may use the most; nil if that is not known
 	held   int               // bytes that are held because they wait for an instance
 	served map[uint32]*relay // calls to the client, by the node's number, until REPLY arrives
 	nextID uint32

@@ -249,11 +249,19 @@ func TestCallerBreaksTheRules(t *testing.T) {
 	data := func(flags byte, n int) []byte {
 		return native.AppendData(nil, native.DataFrame{Flags: flags, Call: 1, Message: make([]byte, n)})
 	}
+	begin := func(id uint32, n int) []byte { // the first piece of the only request
+		return native.AppendCall(nil, native.CallFrame{Flags: native.FlagEnd | native.FlagMore, Call: id, Message: make([]byte, n)})
+	}
+	piece := func(id uint32, n int) []byte {
+		return native.AppendData(nil, native.DataFrame{Flags: native.FlagMore, Call: id, Message: make([]byte, n)})
+	}
 	for _, row := range []struct {
 		name   string
 		frames [][]byte
 		want   native.Code
 	}{
+		{"requests in pieces that use up the window", [][]byte{method, begin(1, 1), begin(3, 1), piece(1, 1000), piece(3, 99)}, native.CodeCredit},
+		{"requests whose first pieces are empty", [][]byte{method, begin(1, 0), begin(3, 0), piece(3, 100), piece(1, 100)}, native.CodeCredit},
 		{"a number that is in use", [][]byte{method, single(1, 1), single(1, 1)}, native.CodeProtocol},
 		{"a number of the node", [][]byte{method, single(2, 1)}, native.CodeProtocol},
 		{"a method without a name", [][]byte{single(1, 1)}, native.CodeProtocol},
@@ -329,4 +337,23 @@ func TestGrantsOfCalls(t *testing.T) {
 	caller.wantReply(7, 7, true)
 	server.reply(c.Call) // a call in progress goes on
 	caller.wantReply(1, 0, false)
+}
+
+// TestRequestInPiecesExceedsTheWindow: a CALL may be sent while some of the window is left, so all of its pieces may exceed it.
+func TestRequestInPiecesExceedsTheWindow(t *testing.T) {
+	_, addr := serve(t, broker.Config{CallWindow: 100})
+	server, caller := greetCalls(t, addr, "", 10), greetCalls(t, addr, "", 0)
+	server.offer(native.OfferFrame{ID: 1, Service: "a.A"})
+	caller.call(1, "a.A.B", 0)
+	caller.write(native.AppendCall(nil, native.CallFrame{Flags: native.FlagEnd | native.FlagMore, Call: 3, Message: make([]byte, 98)}))
+	for range 3 {
+		caller.write(native.AppendData(nil, native.DataFrame{Flags: native.FlagMore, Call: 3, Message: make([]byte, 100)}))
+	}
+	caller.write(native.AppendData(nil, native.DataFrame{Call: 3, Message: make([]byte, 100)}))
+	server.reply(server.served().Call)
+	caller.wantReply(1, 0, false)
+	if c := server.served(); len(c.Message) != 98 {
+		t.Fatalf("got %+v", c)
+	}
+	caller.wantOpen()
 }
