@@ -146,14 +146,19 @@ func (s *storedSub) notBehindNext() error {
 	return nil
 }
 
-// announce sends the RESULT of a SUB and begins to deliver. If the subscription was revoked meanwhile, the RESULT says why.
+// announce sends the RESULT of a SUB and begins to deliver. If the subscription was revoked meanwhile, the RESULT says why. If the client
+// has ended it meanwhile, there is no RESULT: a later SUB may have the id.
 func (s *session) announce(sub *storedSub, result native.ResultFrame) {
 	if sub.member != nil {
 		result.Value = uint32(min(sub.stored.config().AckWait/time.Millisecond, math.MaxUint32))
 	}
 	s.mu.Lock()
-	sub.announced = true
 	revoked := sub.revoked
+	if current := s.stored[sub.id]; current != sub && (revoked == nil || current != nil) {
+		s.mu.Unlock()
+		return
+	}
+	sub.announced = true
 	s.client.opened(sub, result, revoked) // with the lock held: a later revoke sends a second RESULT
 	s.mu.Unlock()
 	switch {
