@@ -126,6 +126,9 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format, befo
 		k.clusterErrors(at, l)
 	}
 	k.errs.AddAt("proxy", at+".limits", l.Limits.Check())
+	if wrong := l.Path.Check(); wrong != "" {
+		k.add(at+".path", "%s", wrong)
+	}
 	if l.TLS != nil {
 		k.listenerTLS(at+".tls", l.TLS)
 	}

@@ -90,6 +90,9 @@ type Listener struct {
 	// VirtualHosts have routes for certain hosts.
 	VirtualHosts []route.VirtualHost `yaml:"virtual_hosts,omitempty"`
 
+	// Path is as-is to forward the paths of requests as clients have sent them, on all routes of the listener: see Path of a route.
+	Path route.PathMode `yaml:"path,omitempty"`
+
 	// Limits bound what clients may use. Without it, the defaults hold, which are the same on every address.
 	Limits limit.Config `yaml:"limits,omitempty"`
 

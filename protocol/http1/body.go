@@ -9,6 +9,7 @@ import (
 type Part struct {
 	Content Span  // the content, without the chunked encoding; empty if the bytes hold no content
 	Trailer Field // a field after the last chunk; its Name is empty if the bytes hold no trailer field
+	Dropped Span  // bytes that are not forwarded: chunk extensions
 }
 
 // Body finds the end of a message in the bytes that follow its head. It stores counters and no bytes, so its size does not
@@ -69,6 +70,28 @@ func (b *Body) Take(data []byte) (n int, err error) {
 		m, _, err := b.Next(data[n:])
 		if m == 0 || err != nil {
 			return n, err
+		}
+		n += m
+	}
+}
+
+// Pass is like Take, and calls pass for the bytes that a proxy forwards, in as few pieces as possible: all of them but chunk extensions, which are
+// meant for one connection (RFC 9112, section 7.1.1).
+func (b *Body) Pass(data []byte, pass func(p []byte)) (n int, err error) {
+	from := 0
+	for {
+		m, part, err := b.Next(data[n:])
+		if m == 0 || err != nil {
+			if from < n {
+				pass(data[from:n])
+			}
+			return n, err
+		}
+		if !part.Dropped.Empty() {
+			if to := n + int(part.Dropped.Start); from < to {
+				pass(data[from:to])
+			}
+			from = n + int(part.Dropped.End)
 		}
 		n += m
 	}

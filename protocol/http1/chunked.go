@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 // chunkState says which element of a chunked body follows. RFC 9112, section 7.1.
@@ -38,8 +40,8 @@ func (b *Body) nextChunked(data []byte) (int, Part, error) {
 		b.state = atSize
 		return 2, Part{}, nil
 	case atSize:
-		n, err := b.sizeLine(data)
-		return n, Part{}, err
+		n, extension, err := b.sizeLine(data)
+		return n, Part{Dropped: extension}, err
 	}
 	return b.trailerLine(data)
 }
@@ -54,25 +56,25 @@ func lineLength(data []byte, most int) int {
 	return n
 }
 
-// sizeLine parses a line with the size and the extensions of a chunk.
-func (b *Body) sizeLine(data []byte) (int, error) {
+// sizeLine parses a line with the size and the extensions of a chunk. It returns the length of the line and where its extensions are.
+func (b *Body) sizeLine(data []byte) (int, Span, error) {
 	room := b.limits.extensions() - b.extensions
-	tooLong := func(at int) (int, error) {
-		return 0, b.refuse(400, at, fmt.Sprintf("chunk extensions of more than %d bytes", b.limits.extensions()))
+	tooLong := func(at int) (int, Span, error) {
+		return 0, Span{}, b.refuse(400, at, fmt.Sprintf("chunk extensions of more than %d bytes", b.limits.extensions()))
 	}
 	n := lineLength(data, maxSizeDigits+room+2)
 	if n <= 0 {
 		if n < 0 {
 			return tooLong(0)
 		}
-		return 0, nil
+		return 0, Span{}, nil
 	}
 	line := data[:n]
-	digits := skip(line, 0, isHex)
-	end := skipText(line, digits)
+	digits := httprule.Past(line, 0, httprule.HexChar)
+	end := httprule.PastText(line, digits)
 	extension := end - digits
-	bad := func(at int, reason string) (int, error) {
-		return 0, b.refuse(400, at, reason+" in "+quote(line))
+	bad := func(at int, reason string) (int, Span, error) {
+		return 0, Span{}, b.refuse(400, at, reason+" in "+quote(line))
 	}
 	switch {
 	case digits == 0:
@@ -99,7 +101,7 @@ func (b *Body) sizeLine(data []byte) (int, error) {
 	if size == 0 {
 		b.state = atTrailer
 	}
-	return n, nil
+	return n, span(digits, end), nil
 }
 
 // trailerLine parses a trailer field or the empty line that ends the body.
@@ -120,8 +122,8 @@ func (b *Body) trailerLine(data []byte) (int, Part, error) {
 	if end < 0 {
 		return 0, Part{}, b.refuse(400, ^end, describeField(line, 0, ^end)+" in "+quote(line))
 	}
-	f := Field{Name: span(0, colon), Value: span(start, trimTrailingSpace(line, start, end)), ID: classify(line[:colon])}
-	if headOnly.has(f.ID) {
+	f := Field{Name: span(0, colon), Value: span(start, httprule.TrimTrailingSpace(line, start, end)), ID: httprule.FieldID(line[:colon])}
+	if !httprule.InTrailers(line[:colon]) {
 		return 0, Part{}, b.refuse(400, 0, "a field that is not allowed in a trailer in "+quote(line))
 	}
 	if b.fields++; b.fields > b.limits.fields() {

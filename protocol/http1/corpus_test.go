@@ -130,7 +130,8 @@ func forward(raw []byte, response bool, requestMethod Method, l *Limits, cuts ..
 			var part Part
 			m, part, o.err = body.Next(data[o.used:])
 			o.content = append(o.content, part.Content.Of(data[o.used:])...)
-			o.sent = append(o.sent, data[o.used:o.used+m]...)
+			kept := append(bytes.Clone(data[o.used:o.used+int(part.Dropped.Start)]), data[o.used+int(part.Dropped.End):o.used+m]...)
+			o.sent = append(o.sent, kept...)
 			o.used += m
 			if o.err != nil {
 				return o

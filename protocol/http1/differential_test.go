@@ -11,6 +11,8 @@ import (
 	"net/textproto"
 	"strings"
 	"testing"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 const sentinel = "GET /sentinel HTTP/1.1\r\nHost: sentinel.example\r\n\r\n"
@@ -123,12 +125,12 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 	bare := h.response && (h.Status/100 == 1 || h.Status == 204 || h.Framing == Tunnel)
 	for _, f := range h.Fields {
 		switch {
-		case hopByHop.has(f.ID), f.ID == TransferEncoding, f.ID == Host && !h.response, connectionNamed[strings.ToLower(string(f.Name.Of(raw)))]:
+		case httprule.HopByHop.Has(f.ID), f.ID == TransferEncoding, f.ID == Host && !h.response, connectionNamed[strings.ToLower(string(f.Name.Of(raw)))]:
 		case f.ID == Expect && h.Minor == 0 && !h.response:
 		case f.ID == ContentLength && bare:
 		case f.ID == ContentLength && h.rewritten != 0:
 			v.fields["Content-Length"] = []string{fmt.Sprint(h.length)}
-		case f.ID == Trailer && h.seenIDs.has(TransferEncoding) && !bare: // net/http removes Trailer from the fields
+		case f.ID == Trailer && h.seenIDs.Has(TransferEncoding) && !bare: // net/http removes Trailer from the fields
 		default:
 			add("", raw, f)
 		}
@@ -140,7 +142,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		v.fields["Cache-Control"] = []string{"no-cache"} // net/http adds Cache-Control
 	}
 	coding := "[]"
-	if h.seenIDs.has(TransferEncoding) && !bare {
+	if h.seenIDs.Has(TransferEncoding) && !bare {
 		coding = "[chunked]"
 	}
 	if h.response {

@@ -1,6 +1,10 @@
 package http1
 
-import "fmt"
+import (
+	"fmt"
+
+	"example.com/ferry/protocol/httprule"
+)
 
 // Pair is the name and value of a field to write.
 type Pair struct {
@@ -56,7 +60,7 @@ func (e *Edits) write(p Pair) error {
 	if err := editable(p.Name); err != nil {
 		return err
 	}
-	if skipText([]byte(p.Value), 0) != len(p.Value) {
+	if httprule.PastText([]byte(p.Value), 0) != len(p.Value) {
 		return fmt.Errorf("http1: value %q of field %s has a control character: take it out", p.Value, p.Name)
 	}
 	e.writtenLines = appendField(e.writtenLines, p.Name, p.Value)
@@ -66,22 +70,22 @@ func (e *Edits) write(p Pair) error {
 // editable returns an error if a route may not edit the field with that name.
 func editable(name string) error {
 	b := []byte(name)
-	if len(b) == 0 || skip(b, 0, isToken) != len(b) {
+	if len(b) == 0 || httprule.Past(b, 0, httprule.TokenChar) != len(b) {
 		return fmt.Errorf("http1: field name %q: use letters, digits and hyphens", name)
 	}
-	if (hopByHop | framing | setOf(Host, Expect, Trailer)).has(classify(b)) {
+	if (httprule.HopByHop | httprule.Framing | httprule.SetOf(Host, Expect, Trailer)).Has(httprule.FieldID(b)) {
 		return fmt.Errorf("http1: field %s belongs to the proxy: it cannot be set, added or removed by a route", name)
 	}
 	return nil
 }
 
-// drops reports whether the edits remove the fields with that name.
+// drops reports whether the edits remove the fields with that name, or with one that is the same variable for some servers.
 func (e *Edits) drops(name []byte) bool {
 	if e == nil || e.dropLengths>>min(len(name), 63)&1 == 0 {
 		return false
 	}
 	for _, d := range e.drop {
-		if equalFoldTokens(name, d) {
+		if httprule.SameVariable(name, d) {
 			return true
 		}
 	}

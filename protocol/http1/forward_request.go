@@ -3,6 +3,8 @@ package http1
 import (
 	"fmt"
 	"strings"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 // RequestEdit says how a request's head changes before the proxy forwards it to a server. The zero value only removes the
@@ -17,6 +19,7 @@ type RequestEdit struct {
 	KeepForwarded  bool   // the client is a trusted proxy: addresses are appended to its X-Forwarded fields, which are not replaced
 	ClientCert     string // element for X-Forwarded-Client-Cert; empty adds none
 	NoClientCert   bool   // removes the client's X-Forwarded-Client-Cert
+	MaxForwards    string // replaces Max-Forwards; empty keeps it
 	Via            string // this proxy's name for Via; empty adds no Via
 	Fields         *Edits
 	Upgrade        bool // forward Upgrade, because the connection may become a tunnel
@@ -26,7 +29,7 @@ type RequestEdit struct {
 // Validate returns an error for an edit that cannot be encoded.
 func (e *RequestEdit) Validate() error {
 	switch {
-	case e.Host != "" && !validHost([]byte(e.Host), false):
+	case e.Host != "" && !httprule.ValidHost([]byte(e.Host), false):
 		return fmt.Errorf("http1: host %q: write a name or address, with or without :port", e.Host)
 	case e.Strip < 0:
 		return fmt.Errorf("http1: strip %d: write how many bytes of the path the prefix replaces", e.Strip)
@@ -46,13 +49,13 @@ func validPath(s string) bool {
 	var h Head
 	b := []byte(s)
 	_, reason := h.pathAndQuery(b, 0, len(b))
-	return b[0] == '/' && reason == "" && skip(b, 0, isTarget) == len(b) && int(h.Path.End) == len(b)
+	return b[0] == '/' && reason == "" && httprule.Past(b, 0, httprule.TargetChar) == len(b) && int(h.Path.End) == len(b)
 }
 
-func validText(s string) bool { return skipText([]byte(s), 0) == len(s) }
+func validText(s string) bool { return httprule.PastText([]byte(s), 0) == len(s) }
 
 func validVia(name string) error {
-	if skip([]byte(name), 0, isHost) != len(name) {
+	if httprule.Past([]byte(name), 0, httprule.HostChar) != len(name) {
 		return fmt.Errorf("http1: via %q: write a name of letters, digits, dots and hyphens", name)
 	}
 	return nil
@@ -68,22 +71,25 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e == nil {
 		e = &noRequestEdit
 	}
-	drop := hopByHop | h.rewritten
+	drop := httprule.HopByHop | h.rewritten
+	if e.MaxForwards != "" {
+		drop |= httprule.SetOf(httprule.MaxForwards)
+	}
 	if e.Host != "" || h.Form == Absolute || h.Form == Authority {
-		drop |= setOf(Host)
+		drop |= httprule.SetOf(Host)
 	}
 	if e.NoExpect || h.Minor == 0 {
-		drop |= setOf(Expect)
+		drop |= httprule.SetOf(Expect)
 	}
 	if e.ForwardedFor != "" || e.NoForwardedFor && !e.KeepForwarded {
-		drop |= setOf(XForwardedFor)
+		drop |= httprule.SetOf(XForwardedFor)
 	}
-	keepProto := e.KeepForwarded && h.seenIDs.has(XForwardedProto)
+	keepProto := e.KeepForwarded && h.seenIDs.Has(XForwardedProto)
 	if e.Proto != "" && !keepProto {
-		drop |= setOf(XForwardedProto)
+		drop |= httprule.SetOf(XForwardedProto)
 	}
 	if e.ClientCert != "" || e.NoClientCert {
-		drop |= setOf(XForwardedClientCert)
+		drop |= httprule.SetOf(XForwardedClientCert)
 	}
 	upgrade := e.Upgrade && h.Upgrade
 
@@ -92,7 +98,7 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 		dst = appendRequestLine(dst, data, h, e)
 		from = h.line.End
 	}
-	if drop.has(Host) || !h.seenIDs.has(Host) {
+	if drop.Has(Host) || !h.seenIDs.Has(Host) {
 		dst = append(dst, data[from:h.line.End]...)
 		from = h.line.End
 		dst = append(dst, "Host: "...)
@@ -105,6 +111,9 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	}
 	dst = h.appendFields(dst, data, int(from), drop, e.Fields)
 	dst = h.appendFraming(dst)
+	if e.MaxForwards != "" {
+		dst = appendField(dst, "Max-Forwards", e.MaxForwards)
+	}
 	if e.ForwardedFor != "" {
 		dst = append(dst, "X-Forwarded-For: "...)
 		if e.KeepForwarded {
@@ -166,7 +175,7 @@ func AppendPath(dst, path []byte, strip int, prefix string) []byte {
 
 // appendValues appends the values of the fields with that ID which are forwarded, each followed by a comma.
 func (h *Head) appendValues(dst, data []byte, id ID, e *Edits) []byte {
-	if !h.seenIDs.has(id) {
+	if !h.seenIDs.Has(id) {
 		return dst
 	}
 	for i := range h.Fields {
@@ -180,11 +189,11 @@ func (h *Head) appendValues(dst, data []byte, id ID, e *Edits) []byte {
 
 // appendFields copies data from offset from to the end of the fields, without the lines of dropped fields. It then appends the
 // fields of the edits.
-func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []byte {
+func (h *Head) appendFields(dst, data []byte, from int, drop httprule.IDSet, e *Edits) []byte {
 	if h.seenIDs&drop != 0 || h.connectionNamedCount > 0 || e != nil && e.dropLengths != 0 {
 		for i := range h.Fields {
 			f := &h.Fields[i]
-			if !drop.has(f.ID) && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
+			if !drop.Has(f.ID) && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
 				continue
 			}
 			dst = append(dst, data[from:f.Name.Start]...)
@@ -204,7 +213,7 @@ func (h *Head) appendFields(dst, data []byte, from int, drop idSet, e *Edits) []
 // namedByConnection reports whether the Connection field names f. Such a field is not forwarded.
 func (h *Head) namedByConnection(data []byte, f *Field) bool {
 	for _, s := range h.connectionNamed[:h.connectionNamedCount] {
-		if equalFoldTokens(s.Of(data), f.Name.Of(data)) {
+		if httprule.EqualFoldTokens(s.Of(data), f.Name.Of(data)) {
 			return true
 		}
 	}
@@ -216,7 +225,7 @@ func (h *Head) appendFraming(dst []byte) []byte {
 	if h.rewritten == 0 {
 		return dst
 	}
-	if h.rewritten.has(TransferEncoding) {
+	if h.rewritten.Has(TransferEncoding) {
 		return append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
 	return appendLength(dst, h.length)

@@ -1,6 +1,10 @@
 package http1
 
-import "strconv"
+import (
+	"strconv"
+
+	"example.com/ferry/protocol/httprule"
+)
 
 // ResponseEdit says how a response's head changes before the proxy forwards it to a client. The zero value only removes the
 // fields that are meant for the server's connection.
@@ -8,6 +12,7 @@ type ResponseEdit struct {
 	Close     bool   // write Connection: close, because the proxy closes the connection after this response
 	KeepAlive bool   // write Connection: keep-alive for a client of HTTP/1.0 that requested it; Close has precedence
 	Decoded   bool   // the client speaks HTTP/1.0: a chunked body is sent without the chunked encoding and ends with the connection
+	Date      string // the time of the response, written if the server has sent no Date (RFC 9110, section 6.6.1); empty adds none
 	Via       string // this proxy's name for Via; empty adds no Via
 	Fields    *Edits
 	Upgrade   bool // forward Upgrade, because the connection becomes a tunnel
@@ -16,7 +21,10 @@ type ResponseEdit struct {
 // Validate returns an error for an edit that cannot be encoded.
 func (e *ResponseEdit) Validate() error { return validVia(e.Via) }
 
-var noResponseEdit ResponseEdit
+var (
+	noResponseEdit ResponseEdit
+	dateName       = []byte("date")
+)
 
 // AppendResponse appends the head of a response for a client. h was parsed from data. The result is HTTP/1.1 with one framing
 // field at most. The fields that are meant for the server's connection are removed. If the body ends with the server's
@@ -25,15 +33,15 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	if e == nil {
 		e = &noResponseEdit
 	}
-	drop := hopByHop | h.rewritten
+	drop := httprule.HopByHop | h.rewritten
 	frames := true
 	if h.Framing == Tunnel || h.Status/100 == 1 || h.Status == 204 {
-		drop |= framing // such responses have no framing fields: RFC 9112, section 6.1, and RFC 9110, section 8.6
+		drop |= httprule.Framing // such responses have no framing fields: RFC 9112, section 6.1, and RFC 9110, section 8.6
 		frames = false
 	}
 	closes := e.Close || h.Framing == UntilClose
 	if e.Decoded && h.Framing == Chunked {
-		drop |= framing | setOf(Trailer)
+		drop |= httprule.Framing | httprule.SetOf(Trailer)
 		frames, closes = false, true
 	}
 
@@ -49,6 +57,9 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	dst = h.appendFields(dst, data, int(from), drop, e.Fields)
 	if frames {
 		dst = h.appendFraming(dst)
+	}
+	if e.Date != "" && !h.seenIDs.Has(httprule.Date) && !e.Fields.drops(dateName) {
+		dst = appendField(dst, "Date", e.Date)
 	}
 	dst = h.appendVia(dst, e.Via)
 	switch {

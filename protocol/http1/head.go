@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+
+	"example.com/ferry/protocol/httprule"
+)
 
 // Method is a request method. The methods with a constant are treated specially by the proxy, or routes often match them.
 type Method uint8
@@ -83,11 +87,11 @@ type Head struct {
 	pos      int // offset of the first line that is not yet parsed
 	scanned  int // offset before which the line at pos has no LF
 
-	line                 Span  // the first line with its CRLF
-	fieldsEnd            int   // offset of the empty line after the fields
-	seenIDs              idSet // IDs of the fields in Fields
-	rewritten            idSet // framing fields to write anew, because a lenient parser may misread them
-	length               int64 // value of Content-Length
+	line                 Span           // the first line with its CRLF
+	fieldsEnd            int            // offset of the empty line after the fields
+	seenIDs              httprule.IDSet // IDs of the fields in Fields
+	rewritten            httprule.IDSet // framing fields to write anew, because a lenient parser may misread them
+	length               int64          // value of Content-Length
 	hostField            Span
 	upgradeTo            Span
 	options              options
@@ -129,7 +133,7 @@ func (h *Head) Get(data []byte, name string) []byte {
 
 // Find returns the first field with the ID. id must not be Other.
 func (h *Head) Find(id ID) (Field, bool) {
-	if h.seenIDs.has(id) {
+	if h.seenIDs.Has(id) {
 		for _, f := range h.Fields {
 			if f.ID == id {
 				return f, true
@@ -142,7 +146,7 @@ func (h *Head) Find(id ID) (Field, bool) {
 // ContentLength returns the value of the Content-Length field in bytes, or -1 if there is none. A response to HEAD has the length
 // that a response to GET would have (RFC 9110, section 8.6).
 func (h *Head) ContentLength() int64 {
-	if h.seenIDs.has(ContentLength) {
+	if h.seenIDs.Has(ContentLength) {
 		return h.length
 	}
 	return -1
@@ -165,13 +169,13 @@ func (h *Head) refuse(status, offset int, reason string) error {
 // false. It skips the fields that are meant for one connection (RFC 9110, section 7.6.1), the framing fields, Host and Expect.
 // name and value are views of data, the bytes that h was parsed from.
 func (h *Head) Forwarded(data []byte, yield func(name, value []byte) bool) {
-	drop := hopByHop | framing | setOf(Expect)
+	drop := httprule.HopByHop | httprule.Framing | httprule.SetOf(Expect)
 	if !h.response {
-		drop |= setOf(Host)
+		drop |= httprule.SetOf(Host)
 	}
 	for i := range h.Fields {
 		f := &h.Fields[i]
-		if !drop.has(f.ID) && !h.namedByConnection(data, f) && !yield(f.Name.Of(data), f.Value.Of(data)) {
+		if !drop.Has(f.ID) && !h.namedByConnection(data, f) && !yield(f.Name.Of(data), f.Value.Of(data)) {
 			return
 		}
 	}

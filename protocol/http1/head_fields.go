@@ -3,14 +3,15 @@ package http1
 import (
 	"bytes"
 	"fmt"
-	"math"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 // takeField evaluates a field that has a meaning for the proxy. next is the offset after the field's line.
 func (h *Head) takeField(data []byte, f Field, next int) error {
 	value := f.Value.Of(data)
-	again := h.seenIDs.has(f.ID)
-	h.seenIDs |= setOf(f.ID)
+	again := h.seenIDs.Has(f.ID)
+	h.seenIDs |= httprule.SetOf(f.ID)
 	bad := func(reason string) error {
 		return h.refuse(400, int(f.Value.Start), reason+" in "+quote(data[f.Name.Start:next]))
 	}
@@ -22,7 +23,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		if again {
 			return bad("a second Host field")
 		}
-		if !validHost(value, false) {
+		if !httprule.ValidHost(value, false) {
 			return bad("no host name, with or without a port,")
 		}
 		h.hostField = f.Value
@@ -30,7 +31,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		if again {
 			return bad("a second Content-Length field")
 		}
-		n, ok := parseLength(value)
+		n, ok := httprule.ParseLength(value)
 		if !ok {
 			return bad("no number of bytes")
 		}
@@ -40,7 +41,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		if again {
 			return bad("a second Transfer-Encoding field")
 		}
-		if !equalFold(value, "chunked") {
+		if !httprule.EqualFold(value, "chunked") {
 			return bad("a transfer coding other than chunked")
 		}
 		h.checkCanonical(data, f, next, string(value) == "chunked")
@@ -55,7 +56,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 			if name.Empty() {
 				break
 			}
-			if headOnly.has(classify(name.Of(data))) {
+			if !httprule.InTrailers(name.Of(data)) {
 				return bad("a field that is not allowed in a trailer")
 			}
 			at = rest
@@ -72,6 +73,10 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 			return h.refuse(417, int(f.Value.Start), "an expectation other than 100-continue in "+quote(data[f.Name.Start:next]))
 		}
 		h.Expect = true
+	case httprule.WebSocketKey:
+		if again { // RFC 6455, section 11.3.1
+			return bad("a second Sec-WebSocket-Key field")
+		}
 	case Upgrade:
 		if again {
 			return bad("a second Upgrade field")
@@ -85,7 +90,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 // the line is name, colon, one space, value, CRLF. usual means that the value is written as this package writes it.
 func (h *Head) checkCanonical(data []byte, f Field, next int, usual bool) {
 	if !usual || data[f.Value.Start-1] != ' ' || f.Value.Start != f.Name.End+2 || int(f.Value.End)+2 != next {
-		h.rewritten |= setOf(f.ID)
+		h.rewritten |= httprule.SetOf(f.ID)
 	}
 }
 
@@ -101,15 +106,15 @@ func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) erro
 		}
 		at = rest
 		switch name := option.Of(data); {
-		case equalFold(name, "close"):
+		case httprule.EqualFold(name, "close"):
 			h.options.closes = true
-		case equalFold(name, "keep-alive"):
+		case httprule.EqualFold(name, "keep-alive"):
 			h.options.keepsAlive = true
-		case equalFold(name, "upgrade"):
+		case httprule.EqualFold(name, "upgrade"):
 			h.options.upgrades = true
-		case equalFold(name, "te"):
+		case httprule.EqualFold(name, "te"):
 			// The forwarded head has no TE field or a new one.
-		case (framing | setOf(Host, Expect)).has(classify(name)):
+		case (httprule.Framing | httprule.SetOf(Host, Expect)).Has(httprule.FieldID(name)):
 			return bad("a Connection option that would drop a field the message cannot do without")
 		case h.connectionNamedCount == maxNamed:
 			return bad(fmt.Sprintf("more than %d fields named", maxNamed))
@@ -128,34 +133,17 @@ func nextListToken(data []byte, list Span) (name, rest Span, ok bool) {
 	for start < len(view) && (view[start] == ',' || view[start] == ' ' || view[start] == '\t') {
 		start++
 	}
-	end := skip(view, start, isToken)
-	next := skipSpace(view, end)
+	end := httprule.Past(view, start, httprule.TokenChar)
+	next := httprule.PastSpace(view, end)
 	if next < len(view) && view[next] != ',' {
 		return Span{}, Span{}, false
 	}
 	return span(start, end), span(next, len(view)), true
 }
 
-// parseLength parses a Content-Length, which must consist of digits (RFC 9110, section 8.6). That section lets a recipient
-// accept a list of identical numbers. parseLength refuses such a list.
-func parseLength(value []byte) (int64, bool) {
-	if len(value) == 0 {
-		return 0, false
-	}
-	n := int64(0)
-	for _, c := range value {
-		d := int64(c) - '0'
-		if d < 0 || d > 9 || n > (math.MaxInt64-d)/10 {
-			return 0, false
-		}
-		n = n*10 + d
-	}
-	return n, true
-}
-
 // finishHead sets the framing and KeepAlive, which depend on the whole head.
 func (h *Head) finishHead(l *Limits) error {
-	hasLength, chunked := h.seenIDs.has(ContentLength), h.seenIDs.has(TransferEncoding)
+	hasLength, chunked := h.seenIDs.Has(ContentLength), h.seenIDs.Has(TransferEncoding)
 	switch {
 	case hasLength && chunked:
 		return h.refuse(400, h.fieldsEnd, "both Content-Length and Transfer-Encoding")

@@ -3,6 +3,8 @@ package http1
 import (
 	"bytes"
 	"fmt"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 // startParse prepares h for data. It reports whether data contains the end of a line that is not yet parsed.
@@ -83,8 +85,8 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 		if len(h.Fields) == maxFields {
 			return 0, h.refuse(431, pos, fmt.Sprintf("a head of more than %d fields", maxFields))
 		}
-		id := classify(data[pos:colon])
-		f := Field{Name: span(pos, colon), Value: span(start, trimTrailingSpace(data, start, end)), ID: id}
+		id := httprule.FieldID(data[pos:colon])
+		f := Field{Name: span(pos, colon), Value: span(start, httprule.TrimTrailingSpace(data, start, end)), ID: id}
 		h.Fields = append(h.Fields, f)
 		if id != Other {
 			if err := h.takeField(data, f, next); err != nil {
@@ -100,15 +102,15 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 // three are 0 if the line is incomplete. If the line is malformed, end is the bitwise complement of the offset of the wrong
 // byte.
 func fieldLine(data []byte, pos int) (colon, start, end int) {
-	colon = skip(data, pos, isToken)
+	colon = httprule.Past(data, pos, httprule.TokenChar)
 	if colon == len(data) {
 		return 0, 0, 0
 	}
 	if data[colon] != ':' || colon == pos {
 		return 0, 0, ^colon
 	}
-	start = skipSpace(data, colon+1)
-	end = skipText(data, start)
+	start = httprule.PastSpace(data, colon+1)
+	end = httprule.PastText(data, start)
 	if lineIncomplete(data, end) {
 		return 0, 0, 0
 	}

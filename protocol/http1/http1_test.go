@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 func writtenLines(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
@@ -169,13 +171,13 @@ func TestClassify(t *testing.T) {
 	}
 	for id, name := range names[1:] {
 		for _, n := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-			if got := classify([]byte(n)); got != ID(id+1) {
+			if got := httprule.FieldID([]byte(n)); got != ID(id+1) {
 				t.Errorf("%s is %d, want %d", n, got, id+1)
 			}
 			for i := range n {
 				other := []byte(n)
 				other[i] ^= 0x01
-				if got := classify(other); got != Other {
+				if got := httprule.FieldID(other); got != Other {
 					t.Errorf("%s is %d, want Other", other, got)
 				}
 			}
@@ -190,7 +192,7 @@ func TestSkipText(t *testing.T) {
 			data := []byte(strings.Repeat("a\t\x80\xff ~", 4))[:20]
 			data[at] = byte(c)
 			for from := range data {
-				if got, want := skipText(data, from), skip(data, from, isText); got != want {
+				if got, want := httprule.PastText(data, from), httprule.Past(data, from, httprule.TextChar); got != want {
 					t.Fatalf("%q from %d: %d, want %d", data, from, got, want)
 				}
 			}

@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+
+	"example.com/ferry/protocol/httprule"
+)
 
 // ParseRequest parses the head of a request and returns its length in bytes. While the head is incomplete, it returns 0: read
 // more bytes, then call it again with the same Head and all bytes of the request. Parsed lines are not parsed again. A head
@@ -35,7 +39,7 @@ func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 	if h.Minor == 1 && h.hostField.Empty() {
 		return 0, h.refuse(400, h.fieldsEnd, "no Host field")
 	}
-	if h.Method == MethodConnect && h.seenIDs&framing != 0 {
+	if h.Method == MethodConnect && h.seenIDs&httprule.Framing != 0 {
 		return 0, h.refuse(400, h.fieldsEnd, "CONNECT with a body")
 	}
 	if h.Form == Origin || h.Form == Asterisk {
@@ -50,7 +54,7 @@ func ParseRequest(data []byte, h *Head, limits *Limits) (int, error) {
 // requestLine parses the line at pos and returns the offset after it. It returns 0 if the line is incomplete. For a malformed
 // line it returns the offset of the wrong byte, the status of the response, and the reason. RFC 9112, section 3.
 func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason string) {
-	end := skip(data, pos, isToken)
+	end := httprule.Past(data, pos, httprule.TokenChar)
 	if end == len(data) {
 		return 0, 0, 0, ""
 	}
@@ -61,7 +65,7 @@ func (h *Head) requestLine(data []byte, pos int) (next, at, status int, reason s
 	h.Method = MethodOf(data[pos:end])
 
 	pos = end + 1
-	end = skip(data, pos, isTarget)
+	end = httprule.Past(data, pos, httprule.TargetChar)
 	if end == len(data) {
 		return 0, 0, 0, ""
 	}
@@ -101,7 +105,7 @@ func parseVersion(b []byte) (minor uint8, ok bool) {
 
 // looksLikeVersion reports whether b begins with HTTP/ and a version such as 2.0.
 func looksLikeVersion(b []byte) bool {
-	return string(b[:5]) == "HTTP/" && chars[b[5]]&chars[b[7]]&isDigit != 0 && b[6] == '.'
+	return string(b[:5]) == "HTTP/" && httprule.Is(b[5], httprule.DigitChar) && httprule.Is(b[7], httprule.DigitChar) && b[6] == '.'
 }
 
 // MethodOf returns the Method with the name.

@@ -1,6 +1,10 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+
+	"example.com/ferry/protocol/httprule"
+)
 
 // ParseResponse parses the head of a response and returns its length in bytes. While the head is incomplete, it returns 0,
 // like ParseRequest. requestMethod is the method of the request, which decides whether the response has a body. Every error
@@ -49,7 +53,7 @@ func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 		return 0, 0, ""
 	}
 	minor, ok := parseVersion(data)
-	end := skip(data[:code+3], code, isDigit)
+	end := httprule.Past(data[:code+3], code, httprule.DigitChar)
 	if !ok || data[code-1] != ' ' || end != code+3 || data[code] == '0' || data[end] != ' ' && data[end] != '\r' {
 		return 0, 0, reason
 	}
@@ -59,7 +63,7 @@ func (h *Head) statusLine(data []byte) (next, at int, problem string) {
 	if data[end] == ' ' {
 		start++
 	}
-	end = skipText(data, start)
+	end = httprule.PastText(data, start)
 	if lineIncomplete(data, end) {
 		return 0, 0, ""
 	}

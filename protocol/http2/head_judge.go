@@ -3,6 +3,8 @@ package http2
 import (
 	"bytes"
 	"slices"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 // blockKind tells what a field block is.
@@ -188,14 +190,14 @@ func (h *Head) finish() (malformed string) {
 // finishRequest judges the pseudo-header fields of a request. RFC 9113, sections 8.3.1 and 8.5; RFC 8441, section 4.
 func (h *Head) finishRequest() {
 	j := &h.judge
-	if len(h.Method) == 0 || !all(h.Method, isToken|isUpper) {
+	if len(h.Method) == 0 || !httprule.All(h.Method, httprule.TokenChar) {
 		j.fault("a request without a valid :method")
 		return
 	}
 	if j.has(nameHost) {
 		if !j.has(nameAuthority) {
-			h.Authority, j.goodAuthority = j.host, isAuthority(j.host)
-		} else if !equalFold(h.Authority, j.host) {
+			h.Authority, j.goodAuthority = j.host, httprule.ValidHost(j.host, false)
+		} else if !httprule.EqualFoldTokens(h.Authority, j.host) {
 			j.fault("a host field that differs from :authority")
 			return
 		}
@@ -203,7 +205,7 @@ func (h *Head) finishRequest() {
 	connect := string(h.Method) == "CONNECT"
 	extended := j.has(nameProtocol)
 	switch {
-	case extended && (!j.extended || !connect || len(h.Protocol) == 0 || !all(h.Protocol, isToken|isUpper)):
+	case extended && (!j.extended || !connect || len(h.Protocol) == 0 || !httprule.All(h.Protocol, httprule.TokenChar)):
 		j.fault("a :protocol without CONNECT, or one that this side has not enabled")
 	case connect && !extended:
 		if j.has(nameScheme) || j.has(namePath) || !j.has(nameAuthority) || !j.goodAuthority {

@@ -171,6 +171,7 @@ type Changes struct {
 	KeepForwarded  bool   // appends to the client's X-Forwarded fields instead of replacing them
 	ClientCert     string // element for X-Forwarded-Client-Cert; empty adds none
 	NoClientCert   bool   // removes the client's X-Forwarded-Client-Cert
+	MaxForwards    string // replaces Max-Forwards; empty keeps it
 	Via            string // name of the proxy for the Via field; empty adds no Via
 	Fields         *route.FieldEdits
 	Upgrade        bool // forwards the client's Upgrade to the server

@@ -25,6 +25,7 @@ type Exchange struct {
 	Cluster  *upstream.Cluster
 	Endpoint *upstream.Endpoint // endpoint of the current attempt; nil between attempts
 	Began    time.Duration      // loop.Now at Begin
+	AsIs     bool               // the path is forwarded as the client has sent it; set by Admit
 	Attempt  int                // number of attempts so far; 1 during the first
 	In, Out  int64              // bytes of the request and of the response, heads included; the caller counts them
 
@@ -69,6 +70,7 @@ func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
 	case !r.Bucket.Allow(x.loop.Now()):
 		return x.refuseUntil(traffic.RateLimited, time.Duration(float64(time.Second)/r.RateLimit.RequestsPerSecond))
 	case r.Forwards():
+		x.AsIs = x.Plan.AsIs || r.Path == route.AsIs
 		x.clusterIndex = r.Pick(rand.Uint64())
 		x.Cluster = x.Plan.Clusters[x.clusterIndex]
 		if r.Budget != nil {

@@ -33,6 +33,10 @@ func (r Rejection) GRPCStatus() (status int, message string) {
 		return GRPCStatusOf(502), "the server is unreachable or closed the connection"
 	case GatewayTimeout:
 		return GRPCStatusOf(504), "the server did not respond in time"
+	case BadPath:
+		return GRPCStatusOf(400), "the path is ambiguous"
+	case HeadTooLarge:
+		return grpcExhausted, "the metadata is larger than the server accepts"
 	case Misdirected:
 		return GRPCStatusOf(503), "the listener's TLS has changed: connect again"
 	case RequestTimeout:
@@ -65,6 +69,7 @@ func GRPCStatusOf(httpStatus int) int {
 const (
 	grpcCanceled         = 1
 	grpcDeadlineExceeded = 4
+	grpcExhausted        = 8 // RESOURCE_EXHAUSTED
 	grpcInternal         = 13
 )
 

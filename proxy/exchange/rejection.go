@@ -24,11 +24,15 @@ const (
 	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
 	Overloaded                      // 503: the overload manager refuses requests
 	ServerCanceled                  // 502: the server has canceled the request; for gRPC, CANCELLED
+	BadPath                         // 400: servers read the path in two ways that do not have the same route
+	HeadTooLarge                    // 431: the head is larger than the server accepts
 	Misdirected                     // 421: a new connection is needed, because the terms of the listener's TLS have changed; the connection is closed
 )
 
 // HTTPStatus returns the HTTP status of the proxy's response.
-func (r Rejection) HTTPStatus() int { return [...]int{404, 429, 503, 502, 504, 408, 503, 502, 421}[r] }
+func (r Rejection) HTTPStatus() int {
+	return [...]int{404, 429, 503, 502, 504, 408, 503, 502, 400, 431, 421}[r]
+}
 
 // rejectionFor returns the Rejection for a request that is not forwarded.
 func rejectionFor(why traffic.Refusal) Rejection {

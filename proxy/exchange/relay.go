@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/protocol/httprule"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -30,6 +31,10 @@ type Relay struct {
 	response responseState
 	attempt  attemptState
 	resent   bool // the request was already sent again without a retry policy
+
+	paths httprule.PathReader
+	path  httprule.Paths // readings of the request's path; valid until Forward returns
+	size  headSize
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
 
@@ -101,13 +106,20 @@ func (r *Relay) Release() {
 	r.Replay.Reset()
 	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, nil, false, false, 0
 	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
+	r.path, r.size = httprule.Paths{}, headSize{}
+	r.paths.Release()
 }
 
 // Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
 // Downstream.SendRequest or Downstream.Reject. If the request has to wait for a connection, that call happens after
 // Forward has returned.
 func (r *Relay) Forward(h RequestHead) {
-	r.addRouteChanges(h.Path())
+	if !r.addRouteChanges(h.Path()) {
+		r.Refuse(traffic.BadRequest)
+		r.reject(BadPath)
+		return
+	}
+	r.size = headSize{head: h}
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
 	if r.Changes.Upgrade {
 		r.startResponseTimeout() // the end of the head is the end of what is sent before the response
@@ -116,6 +128,7 @@ func (r *Relay) Forward(h RequestHead) {
 		r.startCallTimeout(h)
 	}
 	r.connect(false)
+	r.size.head = nil // it is valid only now
 }
 
 // startResponseTimeout starts the timeout of the response's head.
@@ -123,17 +136,6 @@ func (r *Relay) startResponseTimeout() {
 	if r.Route.Forward.Timeout > 0 {
 		r.deadlines.set(responseDeadline, r.Route.Forward.Timeout)
 	}
-}
-
-// addRouteChanges adds the route's changes to Changes. An empty path is routed as "/".
-func (r *Relay) addRouteChanges(path []byte) {
-	c, f := &r.Changes, &r.Route.Forward
-	c.Host, c.Fields = f.Rewrite.Host, r.Route.RequestEdits
-	if len(path) > 0 {
-		c.Strip, c.Prefix = r.Route.Rewrite(path)
-		return
-	}
-	_, c.Prefix = r.Route.Rewrite(rootPath) // an empty path has no slash to strip
 }
 
 var rootPath = []byte("/")
@@ -146,6 +148,9 @@ func (r *Relay) connect(fresh bool) {
 	}
 	up, ready := r.Plan.Connectors[r.clusterIndex].Open(r, fresh)
 	switch {
+	case up == nil && r.size.refused:
+		r.rejectHead()
+		return
 	case up == nil:
 		r.reject(rejectionFor(r.Refuse(traffic.Overload)))
 		return

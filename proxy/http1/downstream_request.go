@@ -50,7 +50,9 @@ func (d *downstreamSide) readHead(p []byte) int {
 // match finds the route of the request. p begins with the request's head.
 func (d *downstreamSide) match(p []byte) int {
 	d.requestHead.data = p[:d.headSize]
-	d.setRouteRequest()
+	if d.setRouteRequest() != "" {
+		return d.refusePath(p)
+	}
 	m := d.payload.matcher
 	var found *route.Route
 	result := route.NeedPayload
@@ -74,20 +76,31 @@ func (d *downstreamSide) match(p []byte) int {
 		d.payload.matcher = nil
 	}
 	d.loopState.matchers.Put(m)
+	if result == route.Ambiguous {
+		return d.refusePath(p)
+	}
 	return d.admit(found, p)
 }
 
-// setRouteRequest sets the fields that routes are matched against. They are views of the head, which are valid until match returns.
-func (d *downstreamSide) setRouteRequest() {
+// refusePath responds to a request whose path is malformed, or has two readings with different routes. p begins with the request's head.
+func (d *downstreamSide) refusePath(p []byte) int {
+	n := d.headSize
+	n += d.discardUnforwardedBody(p[n:])
+	d.relay.Refuse(traffic.BadRequest)
+	d.respondStatus(400)
+	return n + d.handleBodyAfterHead(p[n:])
+}
+
+// setRouteRequest sets the fields that routes are matched against. They are valid until match returns. It returns why the path is refused, or an empty
+// string.
+func (d *downstreamSide) setRouteRequest() (problem string) {
 	h, data := &d.head, d.requestHead.data
 	r := &d.loopState.request
 	*r = route.Request{
-		Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Path: h.Path.Of(data), Query: h.Query.Of(data), Header: &d.requestHead,
+		Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Header: &d.requestHead,
 	}
 	d.relay.TLS.SetRequest(r)
-	if len(r.Path) == 0 {
-		r.Path = rootPath
-	}
+	return d.relay.SetPath(r, h.Path.Of(data), h.Query.Of(data))
 }
 
 var continueResponse = []byte(wire.Continue)
@@ -143,6 +156,11 @@ func (d *downstreamSide) admit(r *route.Route, p []byte) int {
 		n += d.discardUnforwardedBody(p[n:])
 		d.respond(r.Respond.Status, r.Respond.Headers, r.Respond.Body)
 	default:
+		if ends, status, fields := d.relay.Changes.SetMaxForwards(&d.requestHead); ends {
+			n += d.discardUnforwardedBody(p[n:])
+			d.respond(status, fields, "")
+			break
+		}
 		d.forward(p)
 	}
 	return n + d.handleBodyAfterHead(p[n:])
@@ -228,14 +246,15 @@ func (d *downstreamSide) sendBody(p []byte) int {
 	}
 	n, pause, err := 0, false, error(nil)
 	if d.framed {
-		if n, err = d.body.Take(p); n > 0 {
-			pause = d.relay.RequestData(p[:n], false)
-		}
+		n, err = d.body.Pass(p, func(piece []byte) {
+			pause = d.relay.RequestData(piece, false)
+			d.relay.Replay.KeepBody(piece)
+		})
 	} else {
 		n, err = passContent(&d.body, p, &d.trailers, func(content []byte, last bool) { pause = d.relay.RequestData(content, last) })
+		d.relay.Replay.KeepBody(p[:n])
 	}
 	d.addBody(n)
-	d.relay.Replay.KeepBody(p[:n])
 	switch {
 	case err != nil:
 		d.malformed(err)

@@ -27,7 +27,6 @@ var (
 
 	httpScheme  = []byte("http")
 	httpsScheme = []byte("https")
-	rootPath    = []byte("/")
 )
 
 func (h *requestHead) All(yield func(name, value []byte) bool)  { h.head.Forwarded(h.data, yield) }

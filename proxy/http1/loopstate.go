@@ -28,6 +28,7 @@ type loopState struct {
 	request   route.Request           // the request that a route is being found for: see setRouteRequest
 	edit      wire.ResponseEdit
 	fields    neutralFields
+	clock     exchange.Clock
 }
 
 // connInfo holds the data of a connection that must survive from one request to the next.

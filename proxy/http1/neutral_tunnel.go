@@ -68,7 +68,7 @@ func (d *downstreamSide) openTunnel(h exchange.ResponseHead) {
 	if key := d.requestHead.Get(string(keyField)); key != nil {
 		b = appendField(b, "Sec-WebSocket-Accept", websocketAccept(key))
 	}
-	b = d.loopState.fields.append(b, h, edits, nil)
+	b = d.loopState.fields.appendResponse(b, h, edits)
 	for _, pair := range edits.Written() {
 		b = appendField(b, pair.Name, pair.Value)
 	}

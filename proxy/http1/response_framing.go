@@ -50,9 +50,12 @@ func (d *downstreamSide) appendHead(h exchange.ResponseHead) []byte {
 // appendNeutral appends the head of a response that came in another protocol.
 func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte {
 	edit, edits := &d.loopState.edit, d.relay.Route.ResponseEdits
-	b = d.loopState.fields.append(appendStatusLine(b, h.Status()), h, edits, nil)
+	b = d.loopState.fields.appendResponse(appendStatusLine(b, h.Status()), h, edits)
 	interim := h.Status()/100 == 1
 	if !interim {
+		if edit.Date != "" && h.Get("date") == nil && !edits.Removes(dateName) {
+			b = appendField(b, "Date", edit.Date)
+		}
 		for _, pair := range edits.Written() {
 			b = appendField(b, pair.Name, pair.Value)
 		}
@@ -86,23 +89,20 @@ func (d *downstreamSide) sendChunk(p []byte) {
 
 // endChunks writes the last chunk and the trailers.
 func (d *downstreamSide) endChunks(trailers exchange.Fields) {
-	d.writeHead(appendLastChunk(d.loopState.scratch[:0], trailers))
+	d.writeHead(d.loopState.fields.appendLastChunk(d.loopState.scratch[:0], trailers))
 }
 
-var crlfBytes = []byte("\r\n")
+var (
+	crlfBytes = []byte("\r\n")
+	dateName  = []byte("date")
+)
 
 func appendChunkSize(b []byte, n int) []byte {
 	return append(strconv.AppendInt(b, int64(n), 16), "\r\n"...)
 }
 
-func appendLastChunk(b []byte, trailers exchange.Fields) []byte {
-	b = append(b, "0\r\n"...)
-	if trailers != nil {
-		for name, value := range trailers.All {
-			b = appendField(b, name, value)
-		}
-	}
-	return append(b, "\r\n"...)
+func (f *neutralFields) appendLastChunk(b []byte, trailers exchange.Fields) []byte {
+	return append(f.appendTrailers(append(b, "0\r\n"...), trailers), "\r\n"...)
 }
 
 func appendStatusLine(b []byte, status int) []byte {

@@ -118,6 +118,11 @@ func (u *upstreamSide) handleHead(behind []byte) (over, pause bool) {
 	case status/100 == 1:
 		return false, u.relay.Interim(&u.responseHead)
 	}
+	body := u.head.Body(u.owner.connector.limits.Load())
+	if _, _, err := body.Next(behind); err != nil { // nothing has gone to the client yet, so it gets 502
+		u.malformed()
+		return true, false
+	}
 	return u.respond(&u.responseHead), false
 }
 
@@ -136,9 +141,7 @@ func (u *upstreamSide) respond(h exchange.ResponseHead) (over bool) {
 // forwardBody passes on the part of the response's body in p.
 func (u *upstreamSide) forwardBody(p []byte) (n int, pause bool, err error) {
 	if u.framed {
-		if n, err = u.body.Take(p); n > 0 {
-			pause = u.relay.ResponseData(p[:n], false)
-		}
+		n, err = u.body.Pass(p, func(piece []byte) { pause = u.relay.ResponseData(piece, false) })
 		return n, pause, err
 	}
 	n, err = passContent(&u.body, p, &u.trailers, func(content []byte, last bool) { pause = u.relay.ResponseData(content, last) })

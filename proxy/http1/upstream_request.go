@@ -29,7 +29,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 func (u *upstreamSide) setEdit(h *requestHead) {
 	c, e := &u.relay.Changes, &u.owner.edit
 	*e = wire.RequestEdit{
-		Host: c.Host, Strip: c.Strip, Prefix: c.Prefix, Via: c.Via, Fields: c.Fields.HTTP1(), Upgrade: c.Upgrade, NoExpect: c.ContinueSent,
+		Host: c.Host, Strip: c.Strip, Prefix: c.Prefix, MaxForwards: c.MaxForwards, Via: c.Via, Fields: c.Fields.HTTP1(), Upgrade: c.Upgrade, NoExpect: c.ContinueSent,
 		ForwardedFor: c.ForwardedFor, NoForwardedFor: c.NoForwardedFor, Proto: c.Proto, KeepForwarded: c.KeepForwarded,
 		ClientCert: c.ClientCert, NoClientCert: c.NoClientCert,
 	}
@@ -66,10 +66,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 		b = append(b, u.relay.Endpoint.Authority()...)
 	}
 	b = append(b, "\r\n"...)
-	b = u.owner.fields.append(b, h, c.Fields, c)
-	for _, pair := range c.Fields.Written() {
-		b = appendField(b, pair.Name, pair.Value)
-	}
+	b = u.owner.fields.appendRequest(b, h, c)
 	switch length := h.ContentLength(); {
 	case u.tunnel:
 		b = u.appendUpgrade(b, h.UpgradeTo())
@@ -87,7 +84,6 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	if h.ExpectsContinue() && !c.ContinueSent {
 		b = append(b, "Expect: 100-continue\r\n"...)
 	}
-	b = u.owner.fields.appendForwarded(b, h, c)
 	b = appendNeutralVia(b, c.Via)
 	return append(b, "\r\n"...)
 }
@@ -114,7 +110,7 @@ func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
 		u.conn.CloseWrite()
 	}
 	if u.inChunks {
-		u.owner.scratch = appendLastChunk(u.owner.scratch[:0], trailers)
+		u.owner.scratch = u.owner.fields.appendLastChunk(u.owner.scratch[:0], trailers)
 		u.send(u.owner.scratch)
 	}
 }

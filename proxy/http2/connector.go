@@ -43,6 +43,12 @@ func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, r
 	l := r.Loop()
 	u := c.loops[l.Index()].get()
 	u.relay, u.pool, u.tunnel = r, poolOf(r.Endpoint, l), r.Changes.Upgrade
+	u.size = r.HeadSize(&u.owner.fields.request)
+	if u.pool.refusesHead(u.size) {
+		r.RefuseHead()
+		u.release()
+		return nil, false
+	}
 	if !u.pool.assign(u, fresh) {
 		u.release()
 		return nil, false

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"example.com/ferry/protocol/httprule"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -45,6 +46,9 @@ func (d *downstreamSide) judge() int {
 	case limit > 0 && d.head.ContentLength() > limit:
 		return 413
 	case string(d.head.Head.Method) != "CONNECT":
+		if d.head.Get("sec-websocket-key") != nil && d.head.repeats("sec-websocket-key") {
+			return 400 // RFC 6455, section 11.3.1
+		}
 		return 0
 	case !d.settings.upgrades(d.head.UpgradeTo()):
 		return 501 // RFC 9220, section 3, and RFC 9110, section 9.3.6
@@ -57,7 +61,10 @@ func (d *downstreamSide) judge() int {
 
 // match searches the route of the request.
 func (d *downstreamSide) match() {
-	d.setRouteRequest()
+	if d.setRouteRequest() != "" {
+		d.refusePath()
+		return
+	}
 	m := d.matcher
 	var found *route.Route
 	var result route.Result
@@ -73,21 +80,28 @@ func (d *downstreamSide) match() {
 	}
 	d.matcher = nil
 	d.loopState.matchers.Put(m)
+	if result == route.Ambiguous {
+		d.refusePath()
+		return
+	}
 	d.admit(found)
 }
 
-// setRouteRequest sets the fields that routes are matched against. They are views of the head.
-func (d *downstreamSide) setRouteRequest() {
-	h := &d.head
-	query, _ := h.Query()
-	d.request = route.Request{Method: h.Method(), Host: h.Authority(), Path: h.Path(), Query: query, Header: h}
-	d.relay.TLS.SetRequest(&d.request)
-	if len(d.request.Path) == 0 {
-		d.request.Path = rootPath
-	}
+// refusePath responds to a request whose path is malformed, or has two readings with different routes.
+func (d *downstreamSide) refusePath() {
+	d.relay.Refuse(traffic.BadRequest)
+	d.respondStatus(400)
 }
 
-var rootPath = []byte("/")
+// setRouteRequest sets the fields that routes are matched against. They are views of the head and of the relay. It returns why the path is refused, or an
+// empty string.
+func (d *downstreamSide) setRouteRequest() (problem string) {
+	h := &d.head
+	query, _ := h.Query()
+	d.request = route.Request{Method: h.Method(), Host: h.Authority(), Header: h}
+	d.relay.TLS.SetRequest(&d.request)
+	return d.relay.SetPath(&d.request, h.Path(), query)
+}
 
 // awaitPayload waits for more bytes of the body.
 func (d *downstreamSide) awaitPayload(m *route.Matcher) {
@@ -116,6 +130,10 @@ func (d *downstreamSide) admit(r *route.Route) {
 	case r.Respond != nil:
 		d.respond(r.Respond.Status, r.Respond.Headers, r.Respond.Body)
 	default:
+		if ends, status, fields := d.relay.Changes.SetMaxForwards(&d.head); ends {
+			d.respond(status, fields, "")
+			return
+		}
 		d.forward()
 	}
 }
@@ -186,7 +204,7 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 	d.relay.In += int64(len(p))
 	d.whole = d.whole || end
 	if limit := int64(d.settings.MaxBody); limit > 0 && d.bodyRead > limit && !d.tunnel && !d.hasResponse() {
-		d.tooLarge()
+		d.refuseRest(413)
 		return
 	}
 	switch d.state {
@@ -265,6 +283,10 @@ func (d *downstreamSide) giveBack() {
 // receiveTrailers ends the request.
 func (d *downstreamSide) receiveTrailers(h *wire.Head) {
 	d.whole = true
+	if (d.state == matching || d.state == sendingBody) && !mayBeTrailers(h) {
+		d.refuseRest(400)
+		return
+	}
 	switch d.state {
 	case matching:
 		d.trailers = keepFields(h)
@@ -303,13 +325,23 @@ func (d *downstreamSide) ResumeRequest() {
 // BodyRead returns the number of body bytes that were received from the client.
 func (d *downstreamSide) BodyRead() int64 { return d.bodyRead }
 
-// tooLarge ends a request whose body is larger than MaxBody.
-func (d *downstreamSide) tooLarge() {
+// mayBeTrailers reports whether trailers may have all fields of h.
+func mayBeTrailers(h *wire.Head) bool {
+	for i := range h.Len() {
+		if name, _ := h.Field(i); !httprule.InTrailers(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuseRest ends a request whose body is larger than MaxBody, or whose trailers have a field that they may not have.
+func (d *downstreamSide) refuseRest(status int) {
 	d.relay.Abandon()
 	d.relay.Refuse(traffic.BadRequest)
 	if d.status != 0 {
 		d.Reset()
 		return
 	}
-	d.respondStatus(413)
+	d.respondStatus(status)
 }

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"example.com/ferry/protocol/httprule"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
@@ -14,21 +15,28 @@ type fieldWriter struct {
 	edits   *route.FieldEdits
 	bytes   int // bytes of names and values written
 	each    func(name, value []byte) bool
+	trailer func(name, value []byte) bool
 	any     bool
 	note    func(name, value []byte) bool
 }
 
 func (w *fieldWriter) init() {
 	w.each = func(name, value []byte) bool {
-		if !w.edits.Removes(name) {
+		if httprule.InResponse(name) && !w.edits.Removes(name) {
 			w.bytes += len(name) + len(value)
 			w.encoder.Field(name, value)
 		}
 		return true
 	}
-	w.note = func([]byte, []byte) bool {
-		w.any = true
-		return false
+	w.trailer = func(name, value []byte) bool {
+		if httprule.InTrailers(name) {
+			w.each(name, value)
+		}
+		return true
+	}
+	w.note = func(name, _ []byte) bool {
+		w.any = httprule.InTrailers(name)
+		return !w.any
 	}
 }
 
@@ -40,7 +48,7 @@ func (w *fieldWriter) forward(h exchange.ResponseHead) {
 		return
 	}
 	for i := range same.Len() {
-		if name, _ := same.Field(i); !isResponsePart(name) {
+		if name, _ := same.Field(i); httprule.InResponse(name) {
 			w.forwardField(same.Head, i)
 		}
 	}
@@ -50,11 +58,13 @@ func (w *fieldWriter) forward(h exchange.ResponseHead) {
 func (w *fieldWriter) forwardTrailers(trailers exchange.Fields) {
 	h := trailersHead(trailers)
 	if h == nil {
-		trailers.All(w.each)
+		trailers.All(w.trailer)
 		return
 	}
 	for i := range h.Len() {
-		w.forwardField(h, i)
+		if name, _ := h.Field(i); httprule.InTrailers(name) {
+			w.forwardField(h, i)
+		}
 	}
 }
 
@@ -113,6 +123,9 @@ func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEd
 	e.Status(h.Status())
 	w.forward(h)
 	if h.Status() >= 200 {
+		if date := d.loopState.clock.Date(d.settings.plan, d.client.conn.Loop().Now()); date != "" && h.Get("date") == nil && !edits.Removes(dateName) {
+			e.FieldString("date", date)
+		}
 		for _, pair := range edits.Written() {
 			e.FieldString(pair.Name, pair.Value)
 		}

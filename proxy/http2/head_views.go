@@ -23,27 +23,16 @@ var (
 	_ exchange.Fields       = (*trailerFields)(nil)
 )
 
-// All calls yield for the fields that concern the whole way of the request.
-func (h *requestHead) All(yield func(name, value []byte) bool) {
-	h.Head.All(func(name, value []byte) bool { return isRequestPart(name) || yield(name, value) })
-}
-
-// All calls yield for the fields of the response except Content-Length.
-func (h *responseHead) All(yield func(name, value []byte) bool) {
-	h.Head.All(func(name, value []byte) bool { return isResponsePart(name) || yield(name, value) })
-}
-
-// isRequestPart reports whether the field is a part of a request's head that the other side writes itself.
-func isRequestPart(name []byte) bool {
-	switch string(name) { // the protocol allows lower case only
-	case "host", "content-length", "expect", "te":
-		return true
+// repeats reports whether the head has more than one field called name, which is in lower case.
+func (h *requestHead) repeats(name string) bool {
+	n := 0
+	for i := range h.Len() {
+		if each, _ := h.Field(i); string(each) == name {
+			n++
+		}
 	}
-	return false
+	return n > 1
 }
-
-// isResponsePart is isRequestPart for a response.
-func isResponsePart(name []byte) bool { return string(name) == "content-length" }
 
 // Method returns GET for a tunnel, which HTTP/1.1 asks for with GET and Upgrade. So routes need not know the version.
 func (h *requestHead) Method() []byte {

@@ -68,6 +68,7 @@ func (d *downstreamSide) redirect(r *route.Route) {
 var (
 	location      = []byte("location")
 	contentLength = []byte("content-length")
+	dateName      = []byte("date")
 	grpcStatus    = []byte("grpc-status")
 	retryAfter    = []byte("retry-after")
 )

@@ -3,6 +3,7 @@ package http2
 import (
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http2"
@@ -18,6 +19,7 @@ type loopState struct {
 	matchers route.Matchers
 	scratch  []byte // buffer for copies of heads and for values of fields
 	fields   fieldWriter
+	clock    exchange.Clock
 }
 
 func newLoopState(s *Service) *loopState {

@@ -69,7 +69,7 @@ func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 func (p *pool) pick(u *upstreamSide, fresh bool) *serverConn {
 	suspect := len(p.blame.suspects) > 0 && p.blame.isSuspect(u.relay.Client(), p.loop.Now())
 	if u.tunnel {
-		return p.pickForTunnel(suspect)
+		return p.pickForTunnel(suspect, u.size)
 	}
 	cfg := p.endpoint.Cluster().Config()
 	var best *serverConn
@@ -79,7 +79,7 @@ func (p *pool) pick(u *upstreamSide, fresh bool) *serverConn {
 			used++
 		}
 		switch {
-		case sc.suspect != suspect || !sc.canOpen() || fresh && !sc.proven():
+		case sc.suspect != suspect || !sc.canOpen() || !sc.takesHead(u.size) || fresh && !sc.proven():
 		case sc.http2.Streams() < cfg.Streams && (sc.state == serverConnecting || !sc.socket.Full()):
 			return sc
 		case best == nil || sc.http2.Streams() < best.http2.Streams():
@@ -93,8 +93,8 @@ func (p *pool) pick(u *upstreamSide, fresh bool) *serverConn {
 	if fresh {
 		limit *= 2 // the connections that the server has closed still count
 	}
-	if used < limit && !p.negotiating() {
-		if sc := p.dial(suspect); sc != nil && sc.canOpen() {
+	if used < limit && !p.negotiating() && (u.size <= anyHead || !p.opening(suspect)) {
+		if sc := p.dial(suspect); sc != nil && sc.canOpen() && sc.takesHead(u.size) {
 			return sc
 		}
 	}
@@ -107,16 +107,21 @@ func (p *pool) negotiating() bool {
 	return p.fallback != nil && slices.ContainsFunc(p.conns, func(sc *serverConn) bool { return sc.state == serverConnecting })
 }
 
+// opening reports whether a server is about to send its SETTINGS, on a connection of suspects or of others.
+func (p *pool) opening(suspect bool) bool {
+	return slices.ContainsFunc(p.conns, func(sc *serverConn) bool { return sc.suspect == suspect && sc.canOpen() && !sc.http2.PeerReady() })
+}
+
 // pickForTunnel returns a connection whose server accepts extended CONNECT (RFC 8441). The server says so in its
 // SETTINGS, so a connection that is not open yet is of no use.
-func (p *pool) pickForTunnel(suspect bool) *serverConn {
+func (p *pool) pickForTunnel(suspect bool, size int) *serverConn {
 	usable := false
 	for _, sc := range p.conns {
 		if sc.suspect != suspect || sc.retired {
 			continue
 		}
 		usable = true
-		if sc.canOpen() && sc.http2.PeerReady() && sc.http2.PeerExtendedConnect() {
+		if sc.canOpen() && sc.takesHead(size) && sc.http2.PeerReady() && sc.http2.PeerExtendedConnect() {
 			return sc
 		}
 	}
@@ -124,6 +129,24 @@ func (p *pool) pickForTunnel(suspect bool) *serverConn {
 		p.dial(suspect)
 	}
 	return nil
+}
+
+// anyHead is the size of a head that a stream is opened for before the server has said which heads it accepts. No known server accepts less.
+const anyHead = 8 << 10
+
+// takesHead reports whether the server accepts a head of that size. What it would not accept is not sent: many servers end the connection, and with it the
+// requests of other clients.
+func (sc *serverConn) takesHead(size int) bool {
+	if !sc.http2.PeerReady() {
+		return size <= anyHead
+	}
+	most := sc.http2.PeerMaxHeader()
+	return most == 0 || size <= most
+}
+
+// refusesHead reports whether a server has said in its SETTINGS that it does not accept a head of that size.
+func (p *pool) refusesHead(size int) bool {
+	return slices.ContainsFunc(p.conns, func(sc *serverConn) bool { return sc.http2.PeerReady() && !sc.takesHead(size) })
 }
 
 // refusesTunnels reports whether a server has said in its SETTINGS that it does not accept extended CONNECT.
@@ -153,6 +176,11 @@ func (p *pool) serveWaiting() {
 			p.dequeue(u)
 			u.open(sc)
 			u.relay.Connected()
+		case p.refusesHead(u.size):
+			p.dequeue(u)
+			relay := u.relay
+			u.release()
+			relay.HeadTooLarge()
 		case u.tunnel && p.refusesTunnels():
 			p.dequeue(u)
 			u.relay.EndAttempt(upstream.Canceled) // the server is healthy

@@ -18,6 +18,7 @@ type upstreamSide struct {
 	stream *wire.Stream // nil while waiting for a stream
 	state  upstreamState
 	tunnel bool // the request asks for a tunnel: extended CONNECT
+	size   int  // of the request's head, RFC 9113, section 6.5.2; 0 if it is small
 
 	// The request.
 	reused       bool // the connection has carried other requests

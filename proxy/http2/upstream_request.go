@@ -17,7 +17,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 	u.head, u.requestEnded = string(h.Method()) == "HEAD", end
 	e := u.stream.BeginHeaders()
 	scratch = u.writePseudo(e, h, scratch)
-	u.owner.fields.write(e, h, c, u.tunnel)
+	u.owner.fields.write(e, h, c)
 	if length >= 0 && !u.tunnel {
 		scratch = strconv.AppendInt(scratch[:0], length, 10)
 		e.Field(contentLengthName, scratch)
@@ -101,15 +101,7 @@ func (u *upstreamSide) RequestEnd(trailers exchange.Fields) {
 		u.stream.Write(nil, true)
 	default:
 		e := u.stream.BeginHeaders()
-		if h := trailersHead(trailers); h != nil {
-			for i := range h.Len() {
-				e.HeadField(h, i)
-			}
-		} else {
-			for name, value := range trailers.All {
-				e.Field(name, value)
-			}
-		}
+		u.owner.fields.writeTrailers(e, trailers)
 		e.End(true)
 	}
 	u.requestEnded = true

@@ -20,6 +20,9 @@ func (b *builder) compileRoute(name string, at fieldPath, c *Rule) *Route {
 	if r.Name == "" {
 		r.Name = name
 	}
+	if wrong := c.Path.Check(); wrong != "" {
+		b.addError(at.dot("path"), "%s", wrong)
+	}
 	r.conditions = b.compileConditions(at.dot("match"), &c.Match)
 	given := 0
 	for _, is := range []bool{c.Cluster != "", len(c.Clusters) > 0, c.Redirect != nil, c.Respond != nil} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"example.com/ferry/protocol/httprule"
 )
 
 // conditions is a compiled Match.
@@ -17,22 +19,33 @@ type conditions struct {
 	payload *payloadCondition // nil if the Match has no Payload
 }
 
-// allButPayloadHold reports whether all conditions except the payload condition hold.
-func (c *conditions) allButPayloadHold(r *Request) bool {
-	if !c.path.holds(r.Path) || !oneOf(c.methods, r.Method) || !c.bolt.holds(r) {
-		return false
+// allButPayload evaluates all conditions except the payload condition. It is ambiguous if the others hold, and that on the path for one reading only.
+func (c *conditions) allButPayload(r *Request) conditionResult {
+	first := c.path.holds(r.Path)
+	second := first
+	if r.Second != nil {
+		second = c.path.holds(r.Second)
+	}
+	if !first && !second || !oneOf(c.methods, r.Method) || !c.bolt.holds(r) {
+		return conditionFails
 	}
 	for i := range c.headers {
 		if !c.headers[i].holds(r.Header) {
-			return false
+			return conditionFails
 		}
 	}
 	for i := range c.query {
 		if !c.query[i].holds(r.Query) {
-			return false
+			return conditionFails
 		}
 	}
-	return c.tls == nil || c.tls.hold(r)
+	switch {
+	case c.tls != nil && !c.tls.hold(r):
+		return conditionFails
+	case first != second:
+		return conditionAmbiguous
+	}
+	return conditionHolds
 }
 
 // pathCondition matches paths against text or, for regexPath, against regex.
@@ -155,7 +168,7 @@ func (b *builder) compilePath(at fieldPath, m *Match) pathCondition {
 		case strings.ContainsAny(o.text, "?#"):
 			b.addError(at.dot(o.name), "%q has a query or fragment, which is not part of a path: use query", o.text)
 		default:
-			c = pathCondition{match: o.how, text: o.text}
+			c = pathCondition{match: o.how, text: readText(o.text)}
 		}
 	}
 	if c.match == segmentPath {
@@ -165,6 +178,15 @@ func (b *builder) compilePath(at fieldPath, m *Match) pathCondition {
 		c = pathCondition{match: prefixPath, text: "/"}
 	}
 	return c
+}
+
+// readText returns the text of a condition as the paths of requests are read: with escapes of unreserved characters decoded.
+func readText(text string) string {
+	var r httprule.PathReader
+	if p, problem := r.Read([]byte(text)); problem == "" {
+		return string(p.First)
+	}
+	return text
 }
 
 func (b *builder) compileHeader(at fieldPath, h Header) headerCondition {

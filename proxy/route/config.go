@@ -1,6 +1,10 @@
 package route
 
-import "example.com/ferry/protocol/http1"
+import (
+	"fmt"
+
+	"example.com/ferry/protocol/http1"
+)
 
 // Config is the configuration of a routing table.
 type Config struct {
@@ -29,6 +33,10 @@ type Rule struct {
 	// Match selects the requests. Empty matches all.
 	Match Match `yaml:"match,omitempty"`
 
+	// Path is as-is to forward the paths of requests as clients have sent them. Empty forwards them with escapes of unreserved characters decoded
+	// and dot segments removed. A route that rewrites the path forwards the result in any case.
+	Path PathMode `yaml:"path,omitempty"`
+
 	// Cluster is the name of the cluster that requests are forwarded to.
 	Cluster string `yaml:"cluster,omitempty"`
 
@@ -48,6 +56,20 @@ type Rule struct {
 	RateLimit *RateLimit `yaml:"rate_limit,omitempty"`
 }
 
+// PathMode says how paths are forwarded.
+type PathMode string
+
+// AsIs forwards a path as the client has sent it. Routes match the same readings of it.
+const AsIs PathMode = "as-is"
+
+// Check returns what is wrong with m, or an empty string.
+func (m PathMode) Check() string {
+	if m == "" || m == AsIs {
+		return ""
+	}
+	return fmt.Sprintf("%q: write %s, or leave it out", string(m), AsIs)
+}
+
 // Weighted is a cluster and its share of the requests.
 type Weighted struct {
 	// Cluster is the name of the cluster.
@@ -59,7 +81,9 @@ type Weighted struct {
 }
 
 // Match is a set of conditions that must all hold. At most one of Path, Prefix, SegmentPrefix and Regex is set. Paths
-// are compared as sent, without the query: nothing is decoded, and dots are not resolved. A Bolt request has no path,
+// are compared without the query, in two readings, as servers read them in one way or the other. In the first, escapes
+// of unreserved characters are decoded (%61 is a) and dot segments are removed. In the second, %2f and %5c are slashes
+// too, and a run of slashes is one. A request whose route is not the same for both gets 400. A Bolt request has no path,
 // query or method. An HTTP request has no Bolt service, method or class. A condition on a part that a request lacks
 // does not hold.
 type Match struct {

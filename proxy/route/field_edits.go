@@ -1,9 +1,8 @@
 package route
 
 import (
-	"bytes"
-
 	"example.com/ferry/protocol/http1"
+	"example.com/ferry/protocol/httprule"
 )
 
 // FieldEdits is a route's Edits in two forms: names and values for any protocol, and bytes that are already encoded
@@ -30,13 +29,13 @@ func newFieldEdits(e Edits) (*FieldEdits, error) {
 	return f, nil
 }
 
-// Removes reports whether a field of that name is removed.
+// Removes reports whether a field of that name is removed, as is one whose name is the same variable for some servers: X_User beside X-User.
 func (f *FieldEdits) Removes(name []byte) bool {
 	if f == nil {
 		return false
 	}
 	for _, each := range f.remove {
-		if bytes.EqualFold(each, name) {
+		if httprule.SameVariable(name, each) {
 			return true
 		}
 	}

@@ -71,15 +71,15 @@ func adjacent(texts []string) []string {
 	return copies
 }
 
-// candidates returns the indexed routes that may match r, or nil.
-func (x *index) candidates(r *Request) *candidates {
+// candidates returns the indexed routes that may match r with that reading of its path, or nil.
+func (x *index) candidates(r *Request, path []byte) *candidates {
 	if r.Bolt.Service != nil {
 		return x.services[string(r.Bolt.Service)]
 	}
 	low, high := 0, len(x.texts) // texts[:low] are at most the path, texts[high:] are greater
 	for low < high {
 		middle := int(uint(low+high) >> 1)
-		if x.texts[middle] <= string(r.Path) {
+		if x.texts[middle] <= string(path) {
 			low = middle + 1
 		} else {
 			high = middle
@@ -88,7 +88,7 @@ func (x *index) candidates(r *Request) *candidates {
 	// Take the last literal whose text is at most the path. Each literal that is a prefix of the path is this literal
 	// or one of its ancestors.
 	for at := low - 1; at >= 0; at = x.literals[at].parent {
-		if text := x.texts[at]; len(text) <= len(r.Path) && text == string(r.Path[:len(text)]) {
+		if text := x.texts[at]; len(text) <= len(path) && text == string(path[:len(text)]) {
 			return &x.literals[at].routes
 		}
 	}

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"slices"
+
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 )
@@ -10,7 +12,8 @@ import (
 type Request struct {
 	Method []byte // HTTP method, as sent
 	Host   []byte // with or without a port
-	Path   []byte // as sent, without the query; "/" if the client sent an empty path
+	Path   []byte // first reading of httprule.Paths, without the query; "/" if the client sent an empty path
+	Second []byte // second reading of httprule.Paths; nil if it is the same
 	Query  []byte // without the question mark
 
 	// Bolt has the service, method and class of a Bolt request. A missing part is nil.
@@ -37,6 +40,7 @@ const (
 	NotFound    Result = iota // no route matches
 	Found                     // the returned route matches
 	NeedPayload               // more of the payload is needed: call Continue
+	Ambiguous                 // a route matches one reading of the path and not the other, so the request is refused
 )
 
 // Matcher finds routes in a table, for one request at a time. It stops allocating memory once its buffers for payload
@@ -74,8 +78,14 @@ func (m *Matcher) Match(r *Request, payload []byte, whole bool) (*Route, Result)
 	if m.host = m.table.hosts.find(r.Host, m.key[:]); m.host == nil {
 		return nil, NotFound
 	}
-	if indexed := m.host.index.candidates(r); indexed != nil {
+	indexed := m.host.index.candidates(r, r.Path)
+	if indexed != nil {
 		m.add(indexed, r)
+	}
+	if r.Second != nil {
+		if second := m.host.index.candidates(r, r.Second); second != nil && second != indexed {
+			m.add(second, r)
+		}
 	}
 	m.add(&m.host.index.unindexed, r)
 	return m.Continue(r, payload, whole)
@@ -124,6 +134,9 @@ func (m *Matcher) Continue(r *Request, payload []byte, whole bool) (*Route, Resu
 			return route, Found
 		case conditionUndecided:
 			return nil, NeedPayload
+		case conditionAmbiguous:
+			m.Reset()
+			return nil, Ambiguous
 		}
 		if group != nil {
 			group.skip()
@@ -151,6 +164,9 @@ func (m *Matcher) next() (n uint32, list *[]uint32, group *runningGroup) {
 // addGroups begins to search in groups. It reuses the memory of earlier searches.
 func (m *Matcher) addGroups(groups []*payloadGroup) {
 	for _, g := range groups {
+		if slices.ContainsFunc(m.groups, func(running runningGroup) bool { return running.group == g }) {
+			continue // it has routes for both readings of the path
+		}
 		n := len(m.groups)
 		if n == cap(m.groups) {
 			m.groups = append(m.groups, runningGroup{})
@@ -183,22 +199,17 @@ const (
 	conditionFails conditionResult = iota
 	conditionHolds
 	conditionUndecided // more of the payload must arrive
+	conditionAmbiguous // it holds for one reading of the path and not for the other
 )
 
 // besidesPayload evaluates the conditions of a route whose payload condition holds.
 func (c *conditions) besidesPayload(r *Request) conditionResult {
-	if c.allButPayloadHold(r) {
-		return conditionHolds
-	}
-	return conditionFails
+	return c.allButPayload(r)
 }
 
 func (m *Matcher) evaluate(c *conditions, r *Request, payload []byte, whole bool) conditionResult {
-	switch {
-	case !c.allButPayloadHold(r):
-		return conditionFails
-	case c.payload == nil:
-		return conditionHolds
+	if holds := c.allButPayload(r); holds != conditionHolds || c.payload == nil {
+		return holds
 	}
 	return m.evaluatePayload(c.payload, payload, whole)
 }

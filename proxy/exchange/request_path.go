@@ -1,0 +1,68 @@
+package exchange
+
+import (
+	"example.com/ferry/protocol/http1"
+	"example.com/ferry/protocol/httprule"
+	"example.com/ferry/proxy/route"
+)
+
+// SetPath reads the path of a request, without its query, and sets what routes are matched against. It returns why the request is refused, or an empty
+// string. The readings are valid until Forward returns.
+func (r *Relay) SetPath(to *route.Request, path, query []byte) (problem string) {
+	if problem = httprule.CheckQuery(query); problem != "" {
+		return problem
+	}
+	if r.path, problem = r.paths.Read(path); problem != "" {
+		return problem
+	}
+	to.Path, to.Second, to.Query = r.path.First, nil, query
+	if len(path) == 0 {
+		to.Path = rootPath
+	} else if !r.path.Same() {
+		to.Second = r.path.Second
+	}
+	return ""
+}
+
+// addRouteChanges adds the route's changes to Changes. An empty path is routed as "/". ok is false if the route would lead the two readings of the path to
+// different places, or out of its own prefix.
+func (r *Relay) addRouteChanges(path []byte) (ok bool) {
+	c, f := &r.Changes, &r.Route.Forward
+	c.Host, c.Fields = f.Rewrite.Host, r.Route.RequestEdits
+	if len(path) == 0 {
+		_, c.Prefix = r.Route.Rewrite(rootPath) // an empty path has no slash to strip
+		return true
+	}
+	first := r.path.First
+	if first == nil { // the caller has set no path
+		first = path
+	}
+	c.Strip, c.Prefix = r.Route.Rewrite(first)
+	sent := len(first) == len(path) && string(first) == string(path)
+	rewritten := c.Strip > 0 || c.Prefix != ""
+	switch {
+	case !rewritten && (sent || r.AsIs):
+		return true
+	case !rewritten:
+		c.Strip, c.Prefix = len(path), string(first)
+		return true
+	}
+	var memory [256]byte
+	result := http1.AppendPath(memory[:0], first, c.Strip, c.Prefix)
+	if httprule.HasDots(result) {
+		return false
+	}
+	if !r.path.Same() {
+		strip, with := r.Route.Rewrite(r.path.Second)
+		var mine, other httprule.PathReader
+		a, problem := mine.Read(result)
+		b, problemToo := other.Read(http1.AppendPath(nil, r.path.Second, strip, with))
+		if problem != "" || problemToo != "" || string(a.Second) != string(b.Second) {
+			return false
+		}
+	}
+	if !sent {
+		c.Strip, c.Prefix = len(path), string(result)
+	}
+	return true
+}
