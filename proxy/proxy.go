@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bytesize"
@@ -14,6 +15,7 @@ import (
 	"example.com/ferry/internal/membudget"
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
@@ -119,7 +121,9 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	p.stopManager()
+	stop := p.endTunnels(ctx)
 	err := p.group.Shutdown(ctx)
+	stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.parts.clusters {
@@ -132,4 +136,26 @@ func (p *Proxy) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, p.parts.access.Close())
 	}
 	return err
+}
+
+// tunnelLead is how long before the end of a shutdown its WebSockets are ended by a Close frame: a tenth of its time, but no longer than this.
+const tunnelLead = time.Second
+
+// endTunnels ends the WebSockets that are left shortly before ctx is over. The result stops that.
+func (p *Proxy) endTunnels(ctx context.Context) (stop func()) {
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		return func() {}
+	}
+	left := time.Until(until)
+	timer := time.AfterFunc(left-min(left/10, tunnelLead), func() {
+		p.group.Each(func(l *loop.Loop) {
+			for _, h := range l.All() {
+				if e, ok := h.(exchange.TunnelEnder); ok {
+					e.EndTunnels()
+				}
+			}
+		})
+	})
+	return func() { timer.Stop() }
 }

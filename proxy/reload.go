@@ -480,11 +480,15 @@ func (p *Proxy) giveUp(past, kept parts) {
 	}
 }
 
-// drain closes the connections of a listener for which outdated holds, after their outstanding responses. A nil outdated holds for all.
+// drain closes the connections of a listener for which outdated holds, after their outstanding responses; WebSockets end by a Close frame. A nil outdated
+// holds for all.
 func drain(l *loop.Loop, s service, outdated func(*loop.Conn) bool) {
 	for c, h := range l.All() {
 		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) && (outdated == nil || outdated(c)) {
 			d.Shutdown(c)
+			if e, ok := h.(exchange.TunnelEnder); ok {
+				e.EndTunnels()
+			}
 		}
 	}
 }

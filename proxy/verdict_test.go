@@ -226,7 +226,10 @@ func TestPathsOfGuards(t *testing.T) {
 		l.Routes = []route.Rule{
 			{Match: route.Match{SegmentPrefix: "/admin"}, Respond: &route.Response{Status: 403}},
 			{Match: route.Match{Prefix: "/raw"}, Path: route.AsIs, Cluster: l.Cluster},
-			rewrite, segment, regex, {Cluster: l.Cluster},
+			rewrite,
+			segment,
+			regex,
+			{Cluster: l.Cluster},
 		}
 		l.Cluster = ""
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"cmp"
 	"time"
 
@@ -35,6 +36,9 @@ type Relay struct {
 	paths httprule.PathReader
 	path  httprule.Paths // readings of the request's path; valid until Forward returns
 	size  headSize
+
+	webSocket bool    // the request asks for a WebSocket
+	tunnel    *Tunnel // nil unless the request is a WebSocket
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
 
@@ -106,7 +110,7 @@ func (r *Relay) Release() {
 	r.Replay.Reset()
 	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, nil, false, false, 0
 	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
-	r.path, r.size = httprule.Paths{}, headSize{}
+	r.path, r.size, r.webSocket, r.tunnel = httprule.Paths{}, headSize{}, false, nil
 	r.paths.Release()
 }
 
@@ -122,6 +126,7 @@ func (r *Relay) Forward(h RequestHead) {
 	r.size = headSize{head: h}
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
 	if r.Changes.Upgrade {
+		r.webSocket = bytes.EqualFold(h.UpgradeTo(), webSocketName)
 		r.startResponseTimeout() // the end of the head is the end of what is sent before the response
 	}
 	if r.GRPC {
@@ -138,7 +143,10 @@ func (r *Relay) startResponseTimeout() {
 	}
 }
 
-var rootPath = []byte("/")
+var (
+	rootPath      = []byte("/")
+	webSocketName = []byte("websocket")
+)
 
 // connect begins an attempt. fresh asks for a connection that has served no other request.
 func (r *Relay) connect(fresh bool) {
@@ -235,7 +243,13 @@ func (r *Relay) SentOnce() bool {
 // RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. last means
 // that RequestEnd follows without trailers. pause means that the client is paused until ResumeRequest. Ready must be true.
 func (r *Relay) RequestData(p []byte, last bool) (pause bool) {
-	r.up.RequestData(p, last)
+	switch {
+	case r.tunnel == nil:
+		r.up.RequestData(p, last)
+	case r.tunnel.Pass(p):
+		r.up.RequestData(p, last)
+		r.closeTunnel()
+	}
 	return r.requestMoved()
 }
 
@@ -322,6 +336,9 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	r.headAt, r.trailersDecide = r.Loop().Now(), !final
 	r.response = responseStarted
 	if tunnel {
+		if r.webSocket {
+			r.tunnel = &Tunnel{}
+		}
 		r.deadlines.stop(totalDeadline) // a tunnel lasts as long as its bytes move
 	}
 	r.deadlines.stop(responseDeadline)

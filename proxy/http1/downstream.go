@@ -144,6 +144,9 @@ func (d *downstreamSide) Closed(c *loop.Conn, _ error) {
 // Shutdown closes the connection after the current response.
 func (d *downstreamSide) Shutdown(*loop.Conn) { d.closing = true }
 
+// EndTunnels ends the tunnel of the request, if it is one.
+func (d *downstreamSide) EndTunnels() { d.relay.EndTunnel() }
+
 // abandon ends the request. If it has no response yet, none is sent.
 func (d *downstreamSide) abandon() {
 	d.relay.Abandon()

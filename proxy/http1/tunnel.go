@@ -19,8 +19,9 @@ type tunnel struct {
 	exchange  exchange.Exchange
 	client    tunnelEnd
 	server    tunnelEnd
-	open      int            // number of ends that are not closed
-	entry     *traffic.Entry // access log entry; nil if the access log does not sample the request
+	open      int              // number of ends that are not closed
+	entry     *traffic.Entry   // access log entry; nil if the access log does not sample the request
+	frames    *exchange.Tunnel // follows the client's frames; nil if the tunnel is no WebSocket
 }
 
 // tunnelEnd handles one of the two connections of a tunnel.
@@ -33,7 +34,10 @@ type tunnelEnd struct {
 	unsent int // unacknowledged bytes of both ends when the timer last expired; 0 if bytes have moved since
 }
 
-var _ loop.Shutdowner = (*tunnelEnd)(nil)
+var (
+	_ loop.Shutdowner      = (*tunnelEnd)(nil)
+	_ exchange.TunnelEnder = (*tunnelEnd)(nil)
+)
 
 // becomeTunnel makes a tunnel of the two connections of a request. behind is the bytes after the head of the
 // response.
@@ -52,6 +56,9 @@ func (u *upstreamSide) becomeTunnel(behind []byte) {
 	t := &tunnel{loopState: d.loopState, settings: d.settings, pool: pool, exchange: x, open: 2}
 	if t.settings.plan.Log != nil {
 		t.keepEntry(d)
+	}
+	if d.relay.WebSocket() {
+		t.frames = &exchange.Tunnel{}
 	}
 	t.client = tunnelEnd{tunnel: t, conn: d.client, other: &t.server, client: true}
 	t.server = tunnelEnd{tunnel: t, conn: conn, other: &t.client}
@@ -81,7 +88,14 @@ func (e *tunnelEnd) Opened(*loop.Conn) {}
 
 // Data passes bytes to the other end.
 func (e *tunnelEnd) Data(c *loop.Conn, p []byte) int {
-	e.other.conn.Write(p)
+	frames := e.tunnel.frames
+	switch {
+	case !e.client || frames == nil:
+		e.other.conn.Write(p)
+	case frames.Pass(p):
+		e.other.conn.Write(p)
+		e.tunnel.close()
+	}
 	if e.client {
 		e.tunnel.exchange.In += int64(len(p))
 	} else {
@@ -112,14 +126,28 @@ func (e *tunnelEnd) Timer(*loop.Conn, int) {
 		e.unsent = unsent
 		setTimer(e.conn, moveTimer, e.tunnel.settings.BodyTimeout)
 	default:
-		e.Shutdown(nil)
+		e.conn.Close()
+		e.other.conn.Close()
 	}
 }
 
-// Shutdown closes both ends after their queued bytes. The proxy cannot tell where a message ends.
-func (e *tunnelEnd) Shutdown(*loop.Conn) {
-	e.conn.Close()
-	e.other.conn.Close()
+// Shutdown lets the bytes of the tunnel go on until one of its ends closes it, or EndTunnels does.
+func (e *tunnelEnd) Shutdown(*loop.Conn) {}
+
+// EndTunnels ends a WebSocket by a Close frame to the server, between two messages of the client. Another tunnel goes on: the proxy cannot tell where a
+// message ends.
+func (e *tunnelEnd) EndTunnels() {
+	if e.tunnel.frames != nil {
+		e.tunnel.frames.End()
+		e.tunnel.close()
+	}
+}
+
+// close sends the server a Close frame, if it is time for that.
+func (t *tunnel) close() {
+	if frame := t.frames.Close(); frame != nil {
+		t.server.conn.Write(frame)
+	}
 }
 
 // Closed closes the other end too.

@@ -46,6 +46,7 @@ type clientConn struct {
 	addr      string // the client's address without a port; empty if there is none
 	tls       *exchange.TLSInfo
 
+	tunnels     []*downstreamSide // requests for tunnels
 	interimHeld []*downstreamSide // requests whose interim responses wait until the queue has drained
 }
 
@@ -125,6 +126,13 @@ func (cc *clientConn) Drained(*loop.Conn) {
 		d := cc.interimHeld[0]
 		cc.dropHeld(d)
 		d.relay.DownstreamDrained()
+	}
+}
+
+// EndTunnels ends the tunnels of the connection.
+func (cc *clientConn) EndTunnels() {
+	for _, d := range slices.Clone(cc.tunnels) { // one that ends leaves the list
+		d.relay.EndTunnel()
 	}
 }
 

@@ -1,6 +1,8 @@
 package http2
 
 import (
+	"slices"
+
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
@@ -109,6 +111,9 @@ func (d *downstreamSide) release() {
 	d.relay.Release()
 	s, cc := d.stream, d.client
 	cc.dropHeld(d)
+	if d.tunnel {
+		cc.tunnels = slices.DeleteFunc(cc.tunnels, func(each *downstreamSide) bool { return each == d })
+	}
 	s.User = nil
 	s.Release()
 	d.settings, d.client, d.stream = nil, nil, nil

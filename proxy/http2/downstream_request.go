@@ -56,6 +56,7 @@ func (d *downstreamSide) judge() int {
 		return 400 // a tunnel whose client has ended its side
 	}
 	d.tunnel = true
+	d.client.tunnels = append(d.client.tunnels, d)
 	return 0
 }
 
