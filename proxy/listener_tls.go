@@ -181,7 +181,7 @@ func (p *Proxy) terminate(l *Listener, old, next *parts) (*termination, error) {
 	}
 	base := &tls.Config{
 		MinVersion: l.TLS.MinVersion.Number(), SessionTicketsDisabled: l.TLS.SessionTickets == Off, DynamicRecordSizingDisabled: true,
-		NextProtos: alpn(l.Protocol),
+		NextProtos: alpn(l.Protocol), CipherSuites: certs.Suites(),
 	}
 	switch l.TLS.clientAuth() {
 	case ClientAuthRequest:

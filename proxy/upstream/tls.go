@@ -43,7 +43,7 @@ func newClusterTLS(c *TLS, shared Shared, loops int, counts *tlsCounters) (*clus
 	if shared.Certificates == nil {
 		shared.Certificates = certs.NewStore(nil)
 	}
-	base := &tls.Config{MinVersion: c.MinVersion.Number(), InsecureSkipVerify: c.InsecureSkipVerify}
+	base := &tls.Config{MinVersion: c.MinVersion.Number(), InsecureSkipVerify: c.InsecureSkipVerify, CipherSuites: certs.Suites()}
 	files, err := shared.Certificates.Client(base, c.clientCertificate(), c.CAFile, maxSessions)
 	if err != nil {
 		return nil, err
