@@ -68,7 +68,7 @@ func (a *attempt) runOn(ctx context.Context, conn *conn) {
 	now := c.now()
 	a.status = call.StatusOf(err)
 	a.took = now - start
-	if a.resp.Unsent && a.status.Code == call.Unavailable {
+	if a.resp.Unsent && !a.resp.Busy && a.status.Code == call.Unavailable {
 		conn.giveUp()
 	}
 	conn.done(a.outcome(conn), a.took, now)

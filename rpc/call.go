@@ -122,8 +122,8 @@ func (u *unaryCall) do(ctx context.Context) error {
 }
 
 // Calls that no server has begun are tried again without budget, whatever the method: at once on another connection, as often as
-// maxRefused. If a node has no server for a call, it is tried after a pause of refusedPause, which doubles each time, maxUnserved
-// times: that covers the start of a server in the place of another.
+// maxRefused. If a node has no server for a call, or a server has refused this call alone, it is tried after a pause of refusedPause, which
+// doubles each time, maxUnserved times: that covers the start of a server in the place of another, and a short overload.
 const (
 	maxRefused   = 16
 	maxUnserved  = 7
@@ -145,17 +145,17 @@ func (u *unaryCall) tryAll(ctx context.Context) error {
 		if u.options.trailer != nil {
 			*u.options.trailer = a.resp.Trailer
 		}
-		status, unsent, avoid, relayed := a.status, a.resp.Unsent && a.status.Code == call.Unavailable, a.endpoint.Load(), a.relayed
+		status, unsent, avoid, later := a.status, a.resp.Unsent && a.status.Code == call.Unavailable, a.endpoint.Load(), a.relayed || a.resp.Busy
 		a.release()
 		switch {
 		case ctx.Err() != nil:
 			return status
-		case unsent && relayed && refused < maxUnserved:
+		case unsent && later && refused < maxUnserved:
 			if pause(ctx, u.deadline, jitter(refusedPause<<refused)) != nil {
 				return status
 			}
 			refused++
-		case unsent && !relayed && refused < maxRefused:
+		case unsent && !later && refused < maxRefused:
 			refused++ // no pause and no budget: the connection is given up, so this cannot go on
 		case u.attempts-refused >= c.cfg.Retry.Attempts, !idempotent, !slices.Contains(c.cfg.Retry.Codes, status.Code), !c.retries.Retry(c.now()):
 			return status

@@ -100,6 +100,7 @@ type Response struct {
 	Data            []byte // valid until Release
 	Header, Trailer Metadata
 	Unsent          bool   // the server has certainly not begun the call; set beside an error
+	Busy            bool   // beside Unsent: only this call was refused, and the connection takes others
 	Free            func() // releases Data; nil if nothing is to be released
 }
 

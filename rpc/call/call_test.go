@@ -22,7 +22,7 @@ func TestStatusOf(t *testing.T) {
 		{"a wrapped status", fmt.Errorf("users: %w", own), call.NotFound},
 		{"a deadline", fmt.Errorf("sql: %w", context.DeadlineExceeded), call.DeadlineExceeded},
 		{"a cancelled context", context.Canceled, call.Canceled},
-		{"a lost connection", io.ErrUnexpectedEOF, call.Unavailable},
+		{"the end of something that a handler reads", fmt.Errorf("users.json: %w", io.ErrUnexpectedEOF), call.Unknown},
 		{"another error", errors.New("boom"), call.Unknown},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // Code says how a call ended. The numbers and names are gRPC's (google.rpc.Code).
@@ -77,7 +76,8 @@ func (s *Status) Is(target error) bool {
 }
 
 // StatusOf returns the status that err stands for: nil for nil, the *Status in its chain, Canceled and DeadlineExceeded for the
-// errors of package context, Unavailable for a connection that ended within a call, and otherwise Unknown with err's text.
+// errors of package context, and otherwise Unknown with err's text. io.ErrUnexpectedEOF of a handler is the end of a file as often as of a
+// connection; protocols say themselves that theirs has ended.
 func StatusOf(err error) *Status {
 	if err == nil {
 		return nil
@@ -93,8 +93,6 @@ func StatusOf(err error) *Status {
 		return &Status{Code: DeadlineExceeded, Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return &Status{Code: Canceled, Message: err.Error()}
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &Status{Code: Unavailable, Message: err.Error()}
 	}
 	return &Status{Code: Unknown, Message: err.Error()}
 }

@@ -19,6 +19,7 @@ type clientCall struct {
 	gotHead  bool      // the head of the response has arrived
 	ended    bool      // status is final
 	unsent   bool      // the server has not begun the call
+	busy     bool      // beside unsent: the server has refused this call alone
 	status   *call.Status
 	header   call.Metadata
 	trailer  call.Metadata
@@ -125,6 +126,7 @@ func (cc *clientCall) gather() *call.Status {
 func (cc *clientCall) reset(why http2.StreamError) {
 	why.Refused = why.Refused && !cc.gotHead // a server that responds has begun
 	cc.unsent = why.Refused
+	cc.busy = why.Refused && cc.conn.unusable() == nil
 	status := statusOfReset(why)
 	if status.Code == call.Canceled && !cc.deadline.IsZero() && !time.Now().Before(cc.deadline) {
 		status = deadlineExceeded() // the server has noticed first

@@ -49,7 +49,7 @@ func (c *clientConn) Call(ctx context.Context, head *call.Head, data []byte, res
 	*resp = call.Response{}
 	u := newUnaryCall(c)
 	status := u.do(ctx, head, data)
-	resp.Header, resp.Trailer, resp.Unsent = u.header, u.trailer, u.unsent
+	resp.Header, resp.Trailer, resp.Unsent, resp.Busy = u.header, u.trailer, u.unsent, u.busy
 	if status == nil {
 		if resp.Data, status = u.message(); status == nil {
 			resp.Free = u.free

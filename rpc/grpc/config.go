@@ -56,8 +56,9 @@ type Config struct {
 	// KeepAliveTimeout is the time without a byte from the peer after PING that ends the connection. Zero means 20 s.
 	KeepAliveTimeout time.Duration `yaml:"keep_alive_timeout,omitempty" schema:"min=0"`
 
-	// IdleTimeout drains a connection without a call for this long. Zero means never.
-	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty" schema:"min=0"`
+	// IdleTimeout drains a connection without a call for this long. Zero means 30 min on a server, so that clients that are gone do not
+	// hold the places of MaxConnections, and never on a client. Negative means never.
+	IdleTimeout time.Duration `yaml:"idle_timeout,omitempty"`
 
 	// UserAgent precedes "ferry" in the field user-agent of a client's calls.
 	UserAgent string `yaml:"user_agent,omitempty"`
@@ -81,6 +82,7 @@ const (
 	DefaultRequestTimeout = time.Minute
 
 	DefaultResponseTimeout = time.Minute
+	DefaultIdleTimeout     = 30 * time.Minute // of a server
 )
 
 // abusePerStream is the number of events of each kind of abuse for each stream that a client may have open: when all its calls pass
@@ -149,7 +151,7 @@ func (c *Config) connection() *h2conn.Config {
 			MaxStreams: full.MaxStreams, StreamWindow: full.StreamWindow, ConnWindow: full.ConnWindow, MaxHeader: full.MaxHeader,
 			AbuseBudget: max(abusePerStream*full.MaxStreams, http2.DefaultAbuseBudget),
 		},
-		KeepAlive: full.KeepAlive, KeepAliveTimeout: full.KeepAliveTimeout, IdleTimeout: full.IdleTimeout,
+		KeepAlive: full.KeepAlive, KeepAliveTimeout: full.KeepAliveTimeout, IdleTimeout: max(full.IdleTimeout, 0),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry/rpc/call"
@@ -153,6 +154,27 @@ func TestMaxConnections(t *testing.T) {
 			return
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestIdleConnections: a server drains connections that are idle for long, by default. A negative timeout keeps them.
+func TestIdleConnections(t *testing.T) {
+	for timeout, stays := range map[time.Duration]bool{0: false, -1: true, time.Hour: true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, newService(), &grpc.Config{IdleTimeout: timeout}, nil)
+			time.Sleep(31 * time.Minute)
+			synctest.Wait()
+			select {
+			case <-r.conn.Closing():
+				if stays {
+					t.Errorf("IdleTimeout %v: the connection was drained", timeout)
+				}
+			default:
+				if !stays {
+					t.Errorf("IdleTimeout %v: the connection stays", timeout)
+				}
+			}
+		})
 	}
 }
 

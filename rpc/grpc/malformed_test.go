@@ -4,12 +4,14 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/compress"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
+	"example.com/ferry/transport"
 )
 
 // TestMalformedRequest: each fault of a request has its status. The connection survives.
@@ -129,6 +131,27 @@ func TestEachCallHasItsOwnContentType(t *testing.T) {
 		got := c.send(t, req)
 		if plain := strings.Contains(got.body, text); got.get("grpc-encoding") != want || plain != (want == "") {
 			t.Errorf("a client that accepts %q: the response has encoding %q, plain: %v; want %q", accepted, got.get("grpc-encoding"), plain, want)
+		}
+	}
+}
+
+// TestRefusedCall: a server that refuses single calls, because it has as many as it takes, keeps its connection, and the calls are made again
+// there. Only one connection is accepted.
+func TestRefusedCall(t *testing.T) {
+	t.Parallel()
+	server := &rawServer{refusals: 4, responses: map[string]rawMessage{
+		"/test.Echo/Unary": {status: 200, fields: []field{{"content-type", "application/grpc+json"}}, body: message(0, "{}"), trailers: []field{{"grpc-status", "0"}}},
+	}}
+	c, err := rpc.Dial(t.Context(), "memory://server", &rpc.ClientConfig{
+		Protocol: grpc.Protocol{}, Transports: []transport.Transport{serveRaw(t, server)}, Timeout: 30 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for range 3 {
+		if _, err := rpc.Call[struct{}](t.Context(), c, echoMethod, &struct{}{}); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

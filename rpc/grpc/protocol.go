@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -45,6 +46,7 @@ func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string
 	if err != nil {
 		return nil, fmt.Errorf("grpc: listen on %s: %w", addr, err)
 	}
+	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, DefaultIdleTimeout)
 	return newListener(inner, cfg, s), nil
 }
 

@@ -152,6 +152,7 @@ type rawServer struct {
 	mu        sync.Mutex
 	responses map[string]rawMessage
 	goAway    bool // GOAWAY instead of a response: no request is processed
+	refusals  int  // number of requests to refuse first
 	conn      *h2conn.Conn
 }
 
@@ -196,6 +197,10 @@ func (r *rawServer) Data(s *http2.Stream, p []byte, end bool) {
 	}
 	r.mu.Lock()
 	m := r.responses[s.User.(string)]
+	if r.refusals > 0 {
+		r.refusals--
+		m = rawMessage{reset: http2.RefusedStream}
+	}
 	r.mu.Unlock()
 	m.write(s, false)
 	s.Release()

@@ -170,6 +170,11 @@ func TestRefused(t *testing.T) {
 	if resp.StatusCode != 200 || resp.Trailer.Get("grpc-status") != "12" {
 		t.Errorf("another method: HTTP status %d, trailers %v, want 200 and UNIMPLEMENTED", resp.StatusCode, resp.Trailer)
 	}
+	for _, hint := range []string{"/helloworld.Greeter/SayHello", "ferry's own protocol", "use a client of ferry"} {
+		if why := resp.Trailer.Get("grpc-message"); !strings.Contains(why, hint) {
+			t.Errorf("another method: the message is %q, which does not say %q", why, hint)
+		}
+	}
 	_ = resp.Body.Close()
 	resp, err = call(t, client, l, grpc.Method, "application/json", strings.NewReader("{}"))
 	if err != nil {

@@ -3,7 +3,9 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"strings"
 	"sync"
 
 	"example.com/ferry/internal/h2conn"
@@ -135,7 +137,9 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	}
 	switch {
 	case string(h.Path) != Method:
-		refuse(statusUnimplemented, "unknown method: call "+Method)
+		message := fmt.Sprintf("unknown method %.100q: this listener carries connections of ferry's own protocol (%s), not calls of gRPC: "+
+			"use a client of ferry, such as ferry call grpc://ADDRESS, or the address of a server that listens for gRPC itself", h.Path, Method)
+		refuse(statusUnimplemented, strings.ReplaceAll(message, "%", "%25")) // grpc-message is percent-encoded
 		return
 	case c.l.ctx.Err() != nil:
 		refuse(statusUnavailable, "the listener is closed")
