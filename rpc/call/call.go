@@ -112,7 +112,13 @@ func (r *Response) Release() {
 	r.Data, r.Free = nil, nil
 }
 
-// ClientStream is a client's end of a call. One goroutine may call Recv while another calls Send.
+// Unbegun is a ClientStream that knows whether a server has begun its call.
+type Unbegun interface {
+	// Unbegun reports, after Recv has returned an error, that no server has begun the call, so another attempt is safe.
+	Unbegun() bool
+}
+
+// ClientStream is a client's end of a call. One goroutine may call Recv while another calls Send. It may implement Unbegun.
 type ClientStream interface {
 	// Send sends a copy of data. It blocks while the server's credit or the connection's queue is used up. After the call has ended it
 	// returns io.EOF, and Recv says why.

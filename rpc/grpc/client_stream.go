@@ -18,7 +18,10 @@ type clientStream struct {
 	timer       *time.Timer // nil without a deadline of its own
 }
 
-var _ call.ClientStream = (*clientStream)(nil)
+var (
+	_ call.ClientStream = (*clientStream)(nil)
+	_ call.Unbegun      = (*clientStream)(nil)
+)
 
 // Open begins a call of any shape.
 func (c *clientConn) Open(ctx context.Context, head *call.Head) (call.ClientStream, error) {
@@ -130,6 +133,13 @@ func (s *clientStream) Trailer() call.Metadata {
 		return nil
 	}
 	return s.trailer
+}
+
+// Unbegun reports whether the server has refused the call: by GOAWAY, or by REFUSED_STREAM.
+func (s *clientStream) Unbegun() bool {
+	s.conn.h2.Lock()
+	defer s.conn.h2.Unlock()
+	return s.ended && s.unsent
 }
 
 // Cancel ends the call.

@@ -2,6 +2,8 @@ package grpc_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +156,71 @@ func TestRefusedCall(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestRefusedStream: a stream that a server has not begun is opened at another one, with all that was sent.
+func TestRefusedStream(t *testing.T) {
+	t.Parallel()
+	network := serveRaw(t, &rawServer{refusals: 1000})
+	l, err := grpc.Protocol{}.Listen(t.Context(), network, "other", echoing(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	c, err := rpc.Dial(t.Context(), "memory://server,other", &rpc.ClientConfig{
+		Protocol: grpc.Protocol{}, Transports: []transport.Transport{network}, Policy: rpc.RoundRobin, Timeout: 30 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 6 {
+		s, err := rpc.Open[string, string](t.Context(), c, streamMethod)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"one", "two", "three"} {
+			if err := s.Send(&text); err != nil {
+				t.Fatalf("stream %d: Send: %v", i, err)
+			}
+		}
+		if err := s.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for {
+			text, err := s.Recv()
+			if errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("stream %d, after %q: %v", i, got, err)
+			}
+			got = append(got, *text)
+		}
+		if strings.Join(got, " ") != "one two three" {
+			t.Errorf("stream %d: got %q", i, got)
+		}
+	}
+}
+
+// echoing returns a server whose streams send each message back.
+func echoing(t *testing.T) call.Service {
+	t.Helper()
+	srv := rpc.NewServer(nil)
+	rpc.HandleBidi(srv, streamMethod, func(_ context.Context, in *rpc.Receiver[string], out *rpc.Sender[string]) error {
+		for {
+			text, err := in.Recv()
+			if errors.Is(err, io.EOF) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+			if err := out.Send(text); err != nil {
+				return err
+			}
+		}
+	})
+	return srv
 }
 
 // TestUndecodable: a request that the codec cannot decode ends with the code of gRPC's page of statuses.

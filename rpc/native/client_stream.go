@@ -23,7 +23,10 @@ type clientStream struct {
 	current     *message // that Recv returned last
 }
 
-var _ call.ClientStream = (*clientStream)(nil)
+var (
+	_ call.ClientStream = (*clientStream)(nil)
+	_ call.Unbegun      = (*clientStream)(nil)
+)
 
 var errSendClosed = errors.New("native: Send after CloseSend")
 
@@ -174,6 +177,13 @@ func (c *clientStream) Trailer() call.Metadata {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
 	return c.trailer
+}
+
+// Unbegun reports whether no handler has seen the call.
+func (c *clientStream) Unbegun() bool {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	return c.ended && c.notBegun
 }
 
 // Cancel ends the call.
