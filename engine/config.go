@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -71,6 +72,12 @@ const (
 type Deliveries struct {
 	Sequence uint64
 	Count    uint32
+}
+
+// IsDone reports whether a record is done.
+func (p Position) IsDone(sequence uint64) bool {
+	i, found := slices.BinarySearchFunc(p.Done, sequence, func(r Range, sequence uint64) int { return cmp.Compare(r.First, sequence) })
+	return sequence <= p.Floor || found || i > 0 && sequence-p.Done[i-1].First < p.Done[i-1].Count
 }
 
 // Clone returns a copy that shares nothing with p, with as many entries as a Position may have.

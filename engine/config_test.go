@@ -7,6 +7,23 @@ import (
 	"example.com/ferry/engine"
 )
 
+// TestIsDone compares IsDone with the ranges.
+func TestIsDone(t *testing.T) {
+	t.Parallel()
+	p := engine.Position{Floor: 2, Done: []engine.Range{{First: 4, Count: 1}, {First: 6, Count: 3}}}
+	got := ""
+	for sequence := range uint64(11) {
+		if p.IsDone(sequence) {
+			got += "x"
+		} else {
+			got += "."
+		}
+	}
+	if want := "xxx.x.xxx.."; got != want {
+		t.Errorf("IsDone of 0 to 10: %s, want %s", got, want)
+	}
+}
+
 // TestClamp takes out of a position what lies behind the end of the stream.
 func TestClamp(t *testing.T) {
 	t.Parallel()

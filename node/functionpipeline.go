@@ -20,7 +20,7 @@ func (f *function) openPipeline(ctx context.Context) (err error) {
 	}
 	f.pipeline, err = pipeline.New(pipeline.Config{
 		Name: f.Name, Steps: f.Pipeline, Observe: f.Observe, MaxGroups: f.MaxGroups, GroupIdle: f.GroupIdle, State: f.State,
-		Formats: f.node.extensions.Formats, Output: f.client, Log: f.node.log,
+		Formats: f.node.extensions.Formats, Output: f.client, Log: f.node.log, Done: f.doneMessages,
 	})
 	if err != nil || f.State == "" {
 		return err
@@ -39,6 +39,20 @@ func (f *function) openPipeline(ctx context.Context) (err error) {
 	}
 	f.node.log.Info("pipeline restored", "function", f.Name, "groups", restored)
 	return nil
+}
+
+// doneMessages is the pipeline.Config.Done of the function's durable.
+func (f *function) doneMessages(ctx context.Context) func(uint64) bool {
+	s, err := f.node.streamOf(f.Observe[0])
+	if err != nil {
+		return nil
+	}
+	all, err := s.Cursors(ctx)
+	i := slices.IndexFunc(all, func(c engine.CursorInfo) bool { return c.Name == f.Durable })
+	if err != nil || i < 0 {
+		return nil
+	}
+	return all[i].Position.IsDone
 }
 
 // saved returns the payloads of the messages that are stored below a tag, in order.

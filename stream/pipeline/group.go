@@ -35,7 +35,8 @@ type group struct {
 	expires int64 // when the group may be dropped because it has had no message; never if it may not
 
 	// Of a pipeline that saves its state.
-	applied map[string]uint64 // highest sequence number in this state, by the key within which the stream keeps its order
+	applied map[string]uint64 // highest sequence number in this state, by keyID of the key within which the stream keeps its order
+	enough  int               // keys of applied at which some are forgotten
 	sent    uint64            // number of the next result
 	pending []result          // results that are not known to be stored
 	dirty   bool              // to be saved

@@ -28,7 +28,7 @@ func (s *groupStage) handle(r *run, _ *group, m *message) {
 		g.used = r.time
 	}
 	if r.saves {
-		if !g.isNew(r.input) {
+		if !r.isNew(g, r.input) {
 			r.changed(g) // so that the message is acknowledged once the state with it is stored
 			return
 		}

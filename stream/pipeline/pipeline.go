@@ -36,6 +36,11 @@ type Config struct {
 	// and the messages of the function come from a durable. Empty means that the state is in memory only.
 	State string
 
+	// Done returns a function that reports whether the durable never delivers the message with a sequence number again, because its
+	// stored position says that it is done; nil if that is not known now. A group with many keys asks, to forget those. Without Done,
+	// and where messages of more than 32,768 keys are not done at a time, messages may count twice after a crash.
+	Done func(ctx context.Context) func(sequence uint64) bool
+
 	// Formats read the messages. They must include JSON if a step makes records.
 	Formats []format.Format
 

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,43 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
-	"slices"
 
 	"example.com/ferry"
 )
 
-// stateVersion is the first byte of saved state.
-const stateVersion = 1
-
-// maxApplied bounds group.applied. The lowest numbers are forgotten first: their messages were acknowledged long ago.
-const maxApplied = 1024
-
-// isNew reports whether the state of g does not contain in yet, and notes that it will. A stream delivers the messages of one key in
-// order, so a number that is not above the highest one means that the message is delivered again.
-func (g *group) isNew(in *ferry.Message) bool {
-	if in.Sequence == 0 {
-		return true
-	}
-	key := string(in.Key)
-	if key == "" {
-		key = in.Tag
-	}
-	if in.Sequence <= g.applied[key] {
-		return false
-	}
-	if g.applied == nil {
-		g.applied = map[string]uint64{}
-	}
-	g.applied[key] = in.Sequence
-	if len(g.applied) > 2*maxApplied {
-		keys := slices.SortedFunc(maps.Keys(g.applied), func(a, b string) int { return cmp.Compare(g.applied[a], g.applied[b]) })
-		for _, old := range keys[:len(keys)-maxApplied] {
-			delete(g.applied, old)
-		}
-	}
-	return true
-}
+// stateVersion is the first byte of saved state. In firstVersion the keys of group.applied are not shortened.
+const (
+	firstVersion = 1
+	stateVersion = 2
+)
 
 // save publishes the results of the changed groups, waits until they are stored, and then saves the state of the groups. So state is
 // never ahead of the results: after a crash in between, the messages are delivered again, and make the same results with the same IDs.
@@ -192,7 +163,7 @@ func (p *Pipeline) readState(data []byte) (g *group, complete bool) {
 	s := &saved{data: data}
 	version, gone, mark := s.byte(), s.byte() != 0, s.uint64()
 	g = &group{key: string(s.bytes()), gone: gone, slots: make([]slot, p.slots)}
-	if version != stateVersion || s.err != nil {
+	if version != stateVersion && version != firstVersion || s.err != nil {
 		return nil, false
 	}
 	if gone {
@@ -203,6 +174,9 @@ func (p *Pipeline) readState(data []byte) (g *group, complete bool) {
 		g.applied = make(map[string]uint64, n)
 		for range n {
 			key := string(s.bytes())
+			if version == firstVersion {
+				key = shortKey(key)
+			}
 			g.applied[key] = s.uvarint()
 		}
 	}

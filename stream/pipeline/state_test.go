@@ -201,6 +201,48 @@ func TestKeysOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestManyKeys: a group has messages of many keys, and ends before any is acknowledged. Delivered again, they count once. What the durable
+// never delivers again is forgotten, and so is what exceeds the bound.
+func TestManyKeys(t *testing.T) {
+	t.Parallel()
+	s := &storage{state: map[string][]byte{}, results: map[string]string{}}
+	done := uint64(0)
+	cfg := Config{
+		State: "state/x", Steps: steps(Step{GroupBy: &Paths{}}, Step{Scan: []Aggregation{{Count: true}}}, Step{Publish: "out/x"}),
+		Done: func(context.Context) func(uint64) bool { return func(sequence uint64) bool { return sequence <= done } },
+	}
+	var all []ferry.Message
+	for i := range 3 * maxApplied {
+		all = append(all, ferry.Message{Tag: fmt.Sprintf("in/with/a/long/tag/%d", i), Type: ferry.JSON, Sequence: uint64(i + 1), Payload: []byte(`{}`)})
+	}
+	const unacked = maxApplied - 2000
+	for from := 0; from+unacked <= len(all); from += unacked / 2 {
+		r := newRig(t, cfg) // a new process
+		r.cfg.Output = s
+		if _, _, err := r.Restore(s.saved()); err != nil {
+			t.Fatal(err)
+		}
+		r.EndsAt(uint64(len(all)))
+		done = uint64(from)
+		if err := r.HandleBatch(t.Context(), all[from:from+unacked], s); err != nil {
+			t.Fatal(err)
+		}
+		if n := from + unacked; len(s.order) != n {
+			t.Fatalf("%d results of %d messages", len(s.order), n)
+		}
+		for _, g := range r.groups.byKey {
+			if len(g.applied) > maxApplied {
+				t.Fatalf("%d keys are remembered", len(g.applied))
+			}
+		}
+	}
+	for _, state := range s.state {
+		if len(state) > 1<<20 {
+			t.Errorf("the state takes %d bytes, more than a message may have", len(state))
+		}
+	}
+}
+
 // TestSavedAgain: the node may drop state that a call has sent, and then delivers the message again. The state is sent again, and the
 // message counts once.
 func TestSavedAgain(t *testing.T) {
