@@ -6,18 +6,14 @@ import (
 	"strconv"
 
 	"example.com/ferry/field"
+	"example.com/ferry/format/json"
 )
 
 // jsonDocument is a document in JSON. RFC 8259.
 type jsonDocument struct{ data []byte }
 
 // space returns the offset of the first byte at or after pos that is not white space.
-func (d *jsonDocument) space(pos int) int {
-	for pos < len(d.data) && (d.data[pos] == ' ' || d.data[pos] == '\n' || d.data[pos] == '\t' || d.data[pos] == '\r') {
-		pos++
-	}
-	return pos
-}
+func (d *jsonDocument) space(pos int) int { return json.SkipSpace(d.data, pos) }
 
 func (d *jsonDocument) kind(pos int) (field.Kind, error) {
 	if pos >= len(d.data) {
@@ -39,41 +35,11 @@ func (d *jsonDocument) kind(pos int) (field.Kind, error) {
 }
 
 func (d *jsonDocument) skip(pos int) (int, error) {
-	depth := 0
-	for start := pos; pos < len(d.data); pos++ {
-		switch d.data[pos] {
-		case '"':
-			end, _, err := d.quoted(pos + 1)
-			if err != nil {
-				return 0, err
-			}
-			if pos = end; depth == 0 {
-				return pos + 1, nil
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return d.scalar(start, pos)
-			}
-			if depth--; depth == 0 {
-				return pos + 1, nil
-			}
-		case ',', ':', ' ', '\n', '\t', '\r':
-			if depth == 0 {
-				return d.scalar(start, pos)
-			}
-		}
+	end, err := json.SkipValue(d.data, pos)
+	if err == nil && end == len(d.data) && d.data[end-1]|0x20 != '}' && d.data[end-1] != '"' {
+		return 0, io.ErrUnexpectedEOF // a number or literal that may go on: an event is none
 	}
-	return 0, io.ErrUnexpectedEOF
-}
-
-// scalar returns end. A value of no bytes is an error.
-func (d *jsonDocument) scalar(start, end int) (int, error) {
-	if start == end {
-		return 0, d.unexpected(start, "a value")
-	}
-	return end, nil
+	return end, err
 }
 
 func (d *jsonDocument) unexpected(pos int, want string) error {

@@ -4,41 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	stdjson "encoding/json"
-	"io"
-	"math/bits"
+
+	"example.com/ferry/format/json"
 )
 
 // quoted finds the end of a string whose content starts at pos. It returns the offset of the closing quote, and whether the
-// string may contain escapes. It searches short strings, such as names and UUIDs, eight bytes at a time. For long strings it
-// uses bytes.IndexByte.
+// string has escapes.
 func (d *jsonDocument) quoted(pos int) (end int, escaped bool, err error) {
-	const short = 64 // bytes up to which a string is short
-	for end = pos; end < pos+short && len(d.data)-end >= 8; end += 8 {
-		word := binary.LittleEndian.Uint64(d.data[end:])
-		if hits := zeroBytes(word^quotes) | zeroBytes(word^backslashes); hits != 0 {
-			end += bits.TrailingZeros64(hits) / 8
-			if d.data[end] == '"' {
-				return end, false, nil
-			}
-			break
-		}
-	}
-	for start := pos; end < len(d.data); {
-		n := bytes.IndexByte(d.data[end:], '"')
-		if n < 0 {
-			break
-		}
-		end += n
-		slashes := 0
-		for end-slashes > start && d.data[end-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return end, true, nil
-		}
-		end++
-	}
-	return 0, false, io.ErrUnexpectedEOF
+	return json.SkipString(d.data, pos)
 }
 
 // unescaped returns the text between the quotes at open and end. The text is a part of the message, or a copy if it has

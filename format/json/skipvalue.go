@@ -33,17 +33,40 @@ func skipSpace(data []byte, pos int) int {
 // skipString returns the offset of the closing quote of a string, and whether the string has a backslash. The content
 // of the string begins at pos.
 func skipString(data []byte, pos int) (end int, escaped bool, err error) {
-	start := pos
-	for ; pos <= len(data)-8 && pos < start+maxByteLoopText; pos += 8 {
-		if hit := quotesAndBackslashes(binary.LittleEndian.Uint64(data[pos:])); hit != 0 {
-			pos += bits.TrailingZeros64(hit) / 8
-			break
+	for limit := pos + maxByteLoopText; pos <= len(data)-8 && pos < limit; pos += 8 {
+		hit := quotesAndBackslashes(binary.LittleEndian.Uint64(data[pos:]))
+		if hit == 0 {
+			continue
 		}
+		if pos += bits.TrailingZeros64(hit) / 8; data[pos] == '"' {
+			return pos, false, nil
+		}
+		break
 	}
 	if end = quoteEnd(data, pos); end < 0 {
 		return 0, false, io.ErrUnexpectedEOF
 	}
 	return end, bytes.IndexByte(data[pos:end], '\\') >= 0, nil
+}
+
+// stringEnd returns the offset of the closing quote of a string, or -1. The content of the string begins at pos.
+func stringEnd(data []byte, pos int) int {
+	const short = 128 // length in bytes from which the search of package bytes is faster
+	for limit := pos + short; pos <= len(data)-8 && pos < limit; {
+		hit := quotesAndBackslashes(binary.LittleEndian.Uint64(data[pos:]))
+		if hit == 0 {
+			pos += 8
+			continue
+		}
+		if pos += bits.TrailingZeros64(hit) / 8; data[pos] == '"' {
+			return pos
+		}
+		pos += 2 // a backslash and the byte that it escapes
+	}
+	if pos > len(data) {
+		return -1
+	}
+	return quoteEnd(data, pos)
 }
 
 // Classes of bytes outside of strings.
@@ -84,15 +107,27 @@ func skipValue(data []byte, pos int) (int, error) {
 	return 0, unexpectedByte(data, pos, "a value")
 }
 
+// caseBits is the bit in which [ and { differ, and ] and }.
+const caseBits = 0x2020202020202020
+
+// skipContainer returns the offset after the object or list at pos.
 func skipContainer(data []byte, pos int) (int, error) {
 	for depth := 0; pos < len(data); pos++ {
+		if pos+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[pos:])
+			folded := w | caseBits
+			hit := (((w ^ lowBits*'"') - lowBits) | ((folded ^ lowBits*'{') - lowBits) | ((folded ^ lowBits*'}') - lowBits)) &^ w & highBits
+			if hit == 0 {
+				pos += 7
+				continue
+			}
+			pos += bits.TrailingZeros64(hit) / 8
+		}
 		switch byteClass[data[pos]] {
 		case quote:
-			end, _, err := skipString(data, pos+1)
-			if err != nil {
-				return 0, err
+			if pos = stringEnd(data, pos+1); pos < 0 {
+				return 0, io.ErrUnexpectedEOF
 			}
-			pos = end
 		case openingBracket:
 			depth++
 		case closingBracket:

@@ -2,9 +2,11 @@ package envelope
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
-	"math/bits"
+	"errors"
+	"io"
+
+	formatjson "example.com/ferry/format/json"
 )
 
 // scanner reads a JSON text without decoding it. RFC 8259. Inside of a value it looks only for strings and brackets: the codec, or
@@ -16,13 +18,7 @@ type scanner struct {
 }
 
 // skipSpace skips white space. RFC 8259, section 2.
-func (s *scanner) skipSpace() {
-	for s.pos < len(s.data) && isSpace(s.data[s.pos]) {
-		s.pos++
-	}
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+func (s *scanner) skipSpace() { s.pos = formatjson.SkipSpace(s.data, s.pos) }
 
 // peek returns the next byte behind white space, or 0 at the end.
 func (s *scanner) peek() byte {
@@ -111,30 +107,21 @@ func (s *scanner) name() (string, error) {
 
 // value reads a value and returns its bytes, which are not empty.
 func (s *scanner) value() ([]byte, error) {
-	c := s.peek()
+	s.skipSpace()
 	start := s.pos
-	switch class[c] {
-	case quote:
-		if s.pos = stringEnd(s.data, s.pos+1); s.pos < 0 {
-			s.pos = len(s.data)
-			return nil, s.unexpected(`a closing "`)
-		}
-	case opening:
-		if s.pos = containerEnd(s.data, s.pos); s.pos < 0 {
-			s.pos = len(s.data)
-			return nil, s.unexpected("a closing bracket")
-		}
-	case token:
-		if s.pos >= len(s.data) {
-			return nil, s.unexpected("a value")
-		}
-		for s.pos < len(s.data) && class[s.data[s.pos]] == token {
-			s.pos++
-		}
-	default:
+	end, err := formatjson.SkipValue(s.data, start)
+	switch {
+	case err == nil:
+		s.pos = end
+		return s.data[start:end:end], nil
+	case start >= len(s.data) || !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, s.unexpected("a value")
 	}
-	return s.data[start:s.pos:s.pos], nil
+	s.pos = len(s.data)
+	if s.data[start] == '"' {
+		return nil, s.unexpected(`a closing "`)
+	}
+	return nil, s.unexpected("a closing bracket")
 }
 
 // text decodes raw, a string in quotes at the offset start.
@@ -157,83 +144,6 @@ func isPlain[T string | []byte](text T) bool {
 		}
 	}
 	return true
-}
-
-// Classes of bytes outside of strings.
-const (
-	token   = iota // part of a number or literal
-	quote          // begins a string
-	opening        // [ or {
-	closing        // ] or }
-	between        // comma, colon or white space; ends a number or literal
-)
-
-var class = [256]uint8{
-	'"': quote, '{': opening, '[': opening, '}': closing, ']': closing,
-	',': between, ':': between, ' ': between, '\t': between, '\n': between, '\r': between,
-}
-
-// Eight bytes are tested as one word. In the result, the high bit of a byte is set if the byte matches. A borrow can set wrong bits
-// only after the first match, and only the first match is used.
-const (
-	low      = 0x0101010101010101
-	high     = 0x8080808080808080
-	caseBits = 0x2020202020202020 // [ and { differ in this bit, and so do ] and }
-)
-
-// containerEnd returns the offset after the object or list that begins at pos, or -1. It looks only for strings and brackets.
-func containerEnd(data []byte, pos int) int {
-	for depth := 0; pos < len(data); pos++ {
-		if pos+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[pos:])
-			folded := w | caseBits
-			hit := (((w ^ low*'"') - low) | ((folded ^ low*'{') - low) | ((folded ^ low*'}') - low)) &^ w & high
-			if hit == 0 {
-				pos += 7
-				continue
-			}
-			pos += bits.TrailingZeros64(hit) / 8
-		}
-		switch class[data[pos]] {
-		case quote:
-			if pos = stringEnd(data, pos+1); pos < 0 {
-				return -1
-			}
-			pos--
-		case opening:
-			depth++
-		case closing:
-			if depth--; depth == 0 {
-				return pos + 1
-			}
-		}
-	}
-	return -1
-}
-
-// stringEnd returns the offset after the closing quote of the string whose content begins at pos, or -1.
-func stringEnd(data []byte, pos int) int {
-	for {
-		for pos+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[pos:])
-			hit := (((w ^ low*'"') - low) | ((w ^ low*'\\') - low)) &^ w & high
-			if hit != 0 {
-				pos += bits.TrailingZeros64(hit) / 8
-				break
-			}
-			pos += 8
-		}
-		for pos < len(data) && data[pos] != '"' && data[pos] != '\\' {
-			pos++
-		}
-		switch {
-		case pos >= len(data):
-			return -1
-		case data[pos] == '"':
-			return pos + 1
-		}
-		pos += 2 // a backslash and the character that it escapes
-	}
 }
 
 // appendText appends text as a JSON string.
