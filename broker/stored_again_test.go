@@ -44,3 +44,19 @@ func TestSubscribeAgainBeforeTheResult(t *testing.T) {
 	p.publish(p.tag("orders/1"), "a")
 	p.expectMessages("a")
 }
+
+// TestLocalUnsubscribesBeforeOpened: a client in the process that ends a subscription to a new durable early is told when the durable exists: it
+// may want to remove it.
+func TestLocalUnsubscribesBeforeOpened(t *testing.T) {
+	s := openStream(t, newEngine(t), "orders", "orders/#")
+	slow := &slowStarts{Stream: s.Stream, begun: make(chan struct{}), release: make(chan struct{})}
+	s.Stream = slow
+	b, _ := jsonBroker(t, broker.Config{Stored: []broker.Stored{s}})
+	c, h := connectLocal(t, localListener(b), 1)
+	sub, err := c.Subscribe(broker.LocalSubConfig{Filter: "orders/#", Durable: "slow", Start: native.StartFirst})
+	wantNoError(t, err)
+	<-slow.begun
+	sub.Close(false)
+	close(slow.release)
+	h.await(t, "Opened", func() bool { return len(h.opened) == 1 })
+}

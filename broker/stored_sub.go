@@ -147,14 +147,15 @@ func (s *storedSub) notBehindNext() error {
 }
 
 // announce sends the RESULT of a SUB and begins to deliver. If the subscription was revoked meanwhile, the RESULT says why. If the client
-// has ended it meanwhile, there is no RESULT: a later SUB may have the id.
+// has ended it meanwhile, there is no RESULT: a later SUB may have the id. A client in the process knows its subscriptions by their
+// handles, and is told that the durable exists.
 func (s *session) announce(sub *storedSub, result native.ResultFrame) {
 	if sub.member != nil {
 		result.Value = uint32(min(sub.stored.config().AckWait/time.Millisecond, math.MaxUint32))
 	}
 	s.mu.Lock()
 	revoked := sub.revoked
-	if current := s.stored[sub.id]; current != sub && (revoked == nil || current != nil) {
+	if current := s.stored[sub.id]; sub.local == nil && current != sub && (revoked == nil || current != nil) {
 		s.mu.Unlock()
 		return
 	}
