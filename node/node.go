@@ -46,6 +46,7 @@ type Node struct {
 	reloads       reloads
 	drain         drain
 	vitals        *vitals
+	held          atomic.Int32                  // HoldReloads
 	replaced      atomic.Bool                   // another process has taken over
 	cfg           atomic.Pointer[config.Config] // what the node runs
 

@@ -31,6 +31,7 @@ func (n *Node) Watch(ctx context.Context, loaded *config.Source, again <-chan os
 	}
 	ticks := time.NewTicker(watchInterval)
 	defer ticks.Stop()
+	signaled := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,11 +39,27 @@ func (n *Node) Watch(ctx context.Context, loaded *config.Source, again <-chan os
 		case <-again:
 			w.node.certs.Refresh()
 			w.node.reopen()
-			w.reload()
+			signaled = true
 		case <-ticks.C:
+		}
+		switch {
+		case n.held.Load() > 0:
+		case signaled:
+			signaled = false
+			w.reload()
+		default:
 			w.check()
 		}
 	}
+}
+
+// HoldReloads makes Watch wait until release is called: while another process starts with a changed file, this one must not apply the file
+// as well, because both would bind its new addresses. A reload in progress ends first.
+func (n *Node) HoldReloads() (release func()) {
+	n.held.Add(1)
+	n.applying.Lock() // until it has ended
+	defer n.applying.Unlock()
+	return func() { n.held.Add(-1) }
 }
 
 // watcher is the state of one Watch.

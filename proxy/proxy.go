@@ -89,7 +89,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 		return nil, err
 	}
 	first.Commit()
-	p.inherited = State{}
+	p.inherit()
 	return p, nil
 }
 

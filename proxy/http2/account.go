@@ -59,6 +59,21 @@ type blame struct {
 	halvedAt  time.Duration
 	faults    map[balance.Caller]int           // of the last seconds
 	suspects  map[balance.Caller]time.Duration // until when
+	until     time.Duration                    // when no client is a suspect any more, unless it has further faults
+}
+
+// anySuspect reports whether there is a suspect.
+func (b *blame) anySuspect(now time.Duration) bool {
+	if len(b.suspects) > 0 && b.until <= now {
+		clear(b.suspects)
+	}
+	return len(b.suspects) > 0
+}
+
+// keep makes a client a suspect for a while.
+func (b *blame) keep(client balance.Caller, now time.Duration) {
+	b.until = now + suspectTime
+	b.suspects[client] = b.until
 }
 
 // isSuspect reports whether requests of a client use the connection of suspects.
@@ -87,7 +102,7 @@ func (b *blame) add(client balance.Caller, now time.Duration) {
 		b.faults[client]++
 	}
 	if b.isSuspect(client, now) {
-		b.suspects[client] = now + suspectTime
+		b.keep(client, now)
 	}
 }
 
@@ -105,7 +120,7 @@ func (b *blame) suspect(now time.Duration) {
 		}
 	}
 	if most > 0 && len(b.suspects) < mostBlamed {
-		b.suspects[worst] = now + suspectTime
+		b.keep(worst, now)
 	}
 }
 

@@ -48,7 +48,8 @@ func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
 
 // assign gives u a stream or adds it to the waiting requests. It returns false if too many requests wait already.
 func (p *pool) assign(u *upstreamSide, fresh bool) bool {
-	if len(p.waiting) == 0 || fresh {
+	u.suspect = p.blame.anySuspect(p.loop.Now()) && p.blame.isSuspect(u.relay.Client(), p.loop.Now())
+	if fresh || !p.othersWait(u) {
 		if sc := p.pick(u, fresh); sc != nil {
 			u.open(sc)
 			return true
@@ -63,11 +64,16 @@ func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	return true
 }
 
+// othersWait reports whether requests wait for the connections that u would use.
+func (p *pool) othersWait(u *upstreamSide) bool {
+	return slices.ContainsFunc(p.waiting, func(other *upstreamSide) bool { return other.suspect == u.suspect })
+}
+
 // pick returns a connection for another stream, for u. It prefers a connection with room, then a new connection, then the
 // connection with the fewest streams. It returns nil if there is none. fresh excludes connections that the server may
 // have closed without the proxy's noticing. Suspects have one connection of their own.
 func (p *pool) pick(u *upstreamSide, fresh bool) *serverConn {
-	suspect := len(p.blame.suspects) > 0 && p.blame.isSuspect(u.relay.Client(), p.loop.Now())
+	suspect := u.suspect
 	if u.tunnel {
 		return p.pickForTunnel(suspect, u.size)
 	}
@@ -166,29 +172,43 @@ func (p *pool) dial(suspect bool) *serverConn {
 	return sc
 }
 
-// serveWaiting gives streams to waiting requests until no stream is available.
+// serveWaiting gives streams to waiting requests until no stream is available. Requests of suspects and others do not wait for each other.
 func (p *pool) serveWaiting() {
-	for len(p.waiting) > 0 {
-		u := p.waiting[0]
+	blocked := [2]bool{} // requests of others; requests of suspects
+	for i := 0; i < len(p.waiting); {
+		u := p.waiting[i]
+		kind := 0
+		if u.suspect {
+			kind = 1
+		}
+		if blocked[kind] {
+			i++
+			continue
+		}
 		sc := p.pick(u, false)
 		switch {
 		case sc != nil:
 			p.dequeue(u)
 			u.open(sc)
 			u.relay.Connected()
+			i = 0 // it may have changed the list
 		case p.refusesHead(u.size):
 			p.dequeue(u)
 			relay := u.relay
 			u.release()
 			relay.HeadTooLarge()
+			i = 0
 		case u.tunnel && p.refusesTunnels():
 			p.dequeue(u)
 			u.relay.EndAttempt(upstream.Canceled) // the server is healthy
 			u.fail(exchange.Failure{Cause: route.OnConnectFailure})
+			i = 0
 		default:
-			p.waitTimer.Set(waitInterval)
-			return
+			blocked[kind] = true
 		}
+	}
+	if len(p.waiting) > 0 {
+		p.waitTimer.Set(waitInterval)
 	}
 }
 

@@ -11,14 +11,15 @@ import (
 // upstreamSide is the server's side of a request: one stream of a serverConn. A connectorLoop reuses it for other
 // requests.
 type upstreamSide struct {
-	owner  *connectorLoop
-	relay  *exchange.Relay
-	pool   *pool
-	conn   *serverConn  // nil while waiting for a stream
-	stream *wire.Stream // nil while waiting for a stream
-	state  upstreamState
-	tunnel bool // the request asks for a tunnel: extended CONNECT
-	size   int  // of the request's head, RFC 9113, section 6.5.2; 0 if it is small
+	owner   *connectorLoop
+	relay   *exchange.Relay
+	pool    *pool
+	conn    *serverConn  // nil while waiting for a stream
+	stream  *wire.Stream // nil while waiting for a stream
+	state   upstreamState
+	suspect bool // it uses the connection of suspects
+	tunnel  bool // the request asks for a tunnel: extended CONNECT
+	size    int  // of the request's head, RFC 9113, section 6.5.2; 0 if it is small
 
 	// The request.
 	reused       bool // the connection has carried other requests

@@ -39,3 +39,13 @@ func (b *Bucket) Allow(now time.Duration) bool {
 		}
 	}
 }
+
+// Debt returns the time until the bucket is full again.
+func (b *Bucket) Debt(now time.Duration) time.Duration {
+	return max(time.Duration(b.fullAt.Load()), now) - now
+}
+
+// Owe takes as many tokens as debt is worth, at most all of them.
+func (b *Bucket) Owe(now, debt time.Duration) {
+	b.fullAt.Store(int64(now) + min(int64(debt), b.slack+b.interval))
+}

@@ -31,6 +31,7 @@ func (p *runner) upgrade(ctx context.Context) (admin.Upgraded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.ending, cancel)()
+	defer n.HoldReloads()()
 	began := time.Now()
 	p.sockets.Keep()
 	next, err := p.sockets.Start(handover.Command{Path: p.program, Args: os.Args, Env: successorEnv()})
