@@ -17,7 +17,7 @@ import (
 type Config struct {
 	Limits        *http1.Limits
 	MaxBody       int           // bytes of the body of a request
-	HeaderTimeout time.Duration // to send the head of a request
+	HeaderTimeout time.Duration // to send the head of a request, and to begin the first one
 	BodyTimeout   time.Duration // to send its body, and to take the response
 	IdleTimeout   time.Duration // between requests
 
@@ -31,6 +31,7 @@ type Config struct {
 // Request is a request whose body is not read.
 type Request struct {
 	Method, Target string // as sent
+	Path           string // of the target, without its query; / if an absolute target has none
 	Fields         []Field
 	conn           *Conn
 	body           http1.Body
@@ -79,6 +80,7 @@ const (
 type Conn struct {
 	source
 	cfg    *Config
+	begun  bool // a request has begun
 	ctx    context.Context
 	cancel context.CancelFunc
 	fields []Field
@@ -117,7 +119,15 @@ func (c *Conn) Close() {
 	c.cancel()
 }
 
-// Drain says goodbye if the connection is idle. A request that has begun gets its response, which ends the connection.
+// BeginDrain makes the next response the last one of the connection. One that is not served yet gets the goodbye at once.
+func (c *Conn) BeginDrain() {
+	c.mu.Lock()
+	c.draining = true
+	c.mu.Unlock()
+}
+
+// Drain says goodbye if the connection is idle. A request that has begun gets its response, which ends the connection. It may wait for the
+// client, for a second at most.
 func (c *Conn) Drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,8 +173,13 @@ func (c *Conn) awaitRequest() bool {
 	if c.draining && c.r == c.w {
 		c.sayGoodbye(c.cfg.Farewell)
 	} else {
-		_ = c.nc.SetReadDeadline(time.Now().Add(c.cfg.IdleTimeout))
+		wait := c.cfg.IdleTimeout
+		if !c.begun {
+			wait = c.cfg.HeaderTimeout
+		}
+		_ = c.nc.SetReadDeadline(time.Now().Add(wait))
 	}
+	c.begun = true
 	c.mu.Unlock()
 	if c.r == c.w {
 		err := c.fill()
@@ -221,7 +236,10 @@ func (c *Conn) serveRequest() bool {
 	c.fields = fields
 	r := Request{
 		Method: text[c.head.MethodName.Start:c.head.MethodName.End], Target: text[c.head.Target.Start:c.head.Target.End], Fields: fields,
-		conn: c, body: c.head.Body(c.cfg.Limits),
+		Path: text[c.head.Path.Start:c.head.Path.End], conn: c, body: c.head.Body(c.cfg.Limits),
+	}
+	if r.Path == "" && c.head.Form == http1.Absolute {
+		r.Path = "/"
 	}
 	isHead, keepAlive := c.head.Method == http1.MethodHead, c.head.KeepAlive
 	response := c.cfg.Handle(&r)

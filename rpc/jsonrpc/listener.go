@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,7 +83,7 @@ func (l *listener) serve(nc net.Conn) {
 	}
 	l.conns[c] = struct{}{}
 	if l.draining {
-		c.Drain()
+		c.BeginDrain()
 	}
 	l.running.Go(func() {
 		c.Serve()
@@ -95,9 +94,8 @@ func (l *listener) serve(nc net.Conn) {
 }
 
 func (l *listener) respond(r *h1conn.Request, peer *call.Peer) h1conn.Response {
-	path, _, _ := strings.Cut(r.Target, "?")
-	method, plain := plainMethod(path)
-	if !plain && path != "/" {
+	method, plain := plainMethod(r.Path)
+	if !plain && r.Path != "/" {
 		return textResponse(http.StatusNotFound, "calls are POST / with JSON-RPC, or POST /Service/Method with the value alone")
 	}
 	return l.handler.handle(request{method: r.Method, fields: r.Fields, peer: *peer, plain: method, body: r.Body, running: r.Watching})
@@ -120,7 +118,8 @@ func (l *listener) Drain(ctx context.Context) error {
 	conns := l.all()
 	l.mu.Unlock()
 	for _, c := range conns {
-		c.Drain()
+		c.BeginDrain()
+		l.running.Go(c.Drain) // one that waits for its client does not delay the others
 	}
 	l.awaitNone(ctx, drainGrace)
 	err := l.stopAccepting()

@@ -141,6 +141,25 @@ func TestTextThatIsNoJSON(t *testing.T) {
 	}
 }
 
+// TestAbsoluteTarget: a request may name the whole URL, as those to a proxy do. RFC 9112, section 3.2.2.
+func TestAbsoluteTarget(t *testing.T) {
+	t.Parallel()
+	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{})
+	for _, target := range []string{"http://a", "http://a/", "http://a/?b", "/?b"} {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = nc.SetDeadline(time.Now().Add(limit))
+		const body = `{"jsonrpc":"2.0","method":"Greeter.Sum","params":[1,2],"id":1}`
+		fmt.Fprintf(nc, "POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", target, len(body), body)
+		if text, err := io.ReadAll(nc); err != nil || !strings.HasSuffix(string(text), `{"jsonrpc":"2.0","result":3,"id":1}`) {
+			t.Errorf("%s: got %q, %v", target, text, err)
+		}
+		nc.Close()
+	}
+}
+
 func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{})
