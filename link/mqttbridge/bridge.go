@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -62,17 +61,23 @@ type Bridge struct {
 	reported   bool     // down is logged
 	since      time.Time
 	spoolErr   error
+	storeAt    time.Time // when a write that has failed is tried again, if messages wait
+	storePause time.Duration
+	refused    []refusal // whose publishers are not told yet
+}
+
+// refusal is a message that was dropped before it was safe, and its publisher.
+type refusal struct {
+	from broker.Origin
+	why  error
 }
 
 // flight is a message that was sent over the connection and that is not confirmed.
 type flight struct {
 	id    uint16 // packet identifier
-	index uint64 // of its record in the spool; 0: the message is in Bridge.sent; or lost
+	index uint64 // of its record in the spool; 0: the message is in Bridge.sent
 	acked bool
 }
-
-// lost is the index of a message that the spool has not taken.
-const lost = math.MaxUint64
 
 var _ broker.Forwarder = (*Bridge)(nil)
 
@@ -176,10 +181,15 @@ func (b *Bridge) AwaitRoom(resume func()) (cancel func()) {
 	return func() {}
 }
 
-// unlock releases the lock and calls what waited for a change.
+// unlock releases the lock, tells the publishers of refused messages, and calls what waited for a change.
 func (b *Bridge) unlock() {
+	refused := b.refused
+	b.refused = nil
 	due := b.waiters.Due(b.safe(), !b.full())
 	b.mu.Unlock()
+	for _, r := range refused {
+		r.from.Refused(1, r.why)
+	}
 	for _, call := range due {
 		call()
 	}

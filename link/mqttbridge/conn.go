@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 
 	"example.com/ferry"
@@ -150,6 +151,13 @@ func (b *Bridge) tooLong(c *conn) {
 	}
 	b.unlock()
 	signal(b.sendSoon)
+}
+
+// exceeded ends the connection: the broker has sent more messages than CONNECT allows without their PUBACK.
+func (c *conn) exceeded() {
+	d := packets.Disconnect{ReasonCode: byte(mqtt.ReceiveMaximumExceeded), Properties: &packets.Properties{}}
+	_, _ = d.WriteTo(c.net)
+	c.fail(fmt.Errorf("bridge: the broker sends more than %d unconfirmed messages", c.bridge.cfg.Inflight))
 }
 
 // settle waits until the broker has confirmed what is on its way, or ctx or the connection ends.

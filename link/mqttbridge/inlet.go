@@ -31,6 +31,7 @@ type inlet struct {
 
 	mu      sync.Mutex
 	waiting peer.FIFO[*paho.Publish]
+	unacked int                  // messages of QoS 1 in waiting and open
 	open    peer.FIFO[*received] // QoS 1, in the order in which they have come: PUBACKs must have that order
 }
 
@@ -77,6 +78,14 @@ func (in *inlet) push(p *paho.Publish) {
 		in.mu.Unlock()
 		in.drop(dropQueue)
 		return
+	}
+	if p.QoS > 0 && in.unacked >= in.conn.bridge.cfg.Inflight {
+		in.mu.Unlock()
+		in.conn.exceeded()
+		return
+	}
+	if p.QoS > 0 {
+		in.unacked++
 	}
 	in.waiting.Push(p)
 	in.mu.Unlock()
@@ -230,6 +239,7 @@ func (in *inlet) confirm() {
 		in.mu.Lock()
 		for in.open.Len() > 0 && (*in.open.Front()).done {
 			ready = append(ready, *in.open.Pop())
+			in.unacked--
 		}
 		in.mu.Unlock()
 		for _, r := range ready {

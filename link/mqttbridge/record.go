@@ -40,5 +40,5 @@ func itemOf(r *ferry.Message) (m item, err error) {
 	if b = b[layoutSize:]; len(b) < path+extension {
 		return m, errRecord
 	}
-	return item{r.Tag, r.Type, r.Time, string(b[:path]), b[path : path+extension], b[path+extension:]}, nil
+	return item{r.Tag, r.Type, r.Time, string(b[:path]), b[path : path+extension], b[path+extension:], nil}, nil
 }

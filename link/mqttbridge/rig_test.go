@@ -215,6 +215,7 @@ type peer struct {
 	acks     *list // PUBACK of the bridge, as "ID CODE"
 	paths    *list // values of mqttbridge.PathProperty
 	texts    *list // other properties, as "ID NAME VALUE"
+	ends     *list // reasons of DISCONNECT of the bridge
 
 	mu       sync.Mutex
 	down     bool
@@ -227,7 +228,7 @@ type peer struct {
 }
 
 func newPeer(t *testing.T) *peer {
-	return &peer{t: t, received: newList(t), acks: newList(t), paths: newList(t), texts: newList(t)}
+	return &peer{t: t, received: newList(t), acks: newList(t), paths: newList(t), texts: newList(t), ends: newList(t)}
 }
 
 var errDown = errors.New("the broker is down")
@@ -375,6 +376,10 @@ func (p *peer) respond(out []byte, packet mqtt.Packet) []byte {
 		var a mqtt.AckPacket
 		a, err = mqtt.ParseAck(packet)
 		p.acks.add(fmt.Sprintf("%d %v", a.ID, a.Code))
+	case mqtt.Disconnect:
+		var d mqtt.DisconnectPacket
+		d, err = mqtt.ParseDisconnect(packet)
+		p.ends.add(d.Code.String())
 	case mqtt.Pingreq:
 		out = mqtt.AppendPingresp(out)
 	}

@@ -1,8 +1,8 @@
 package mqttbridge
 
 import (
-	"context"
 	"errors"
+	"time"
 
 	"example.com/ferry/link/spool"
 )
@@ -13,6 +13,8 @@ type sender struct {
 	conn   *conn          // over which the last messages were sent
 	batch  []spool.Record // that Read has returned, and that are not sent
 	read   uint64         // index of the last record that Read has returned
+	readAt time.Time      // when a read that has failed is tried again
+	pause  time.Duration  // before that
 }
 
 const readAtOnce = 256 << 10 // bytes of records that are read together
@@ -57,7 +59,7 @@ func (s *sender) advance() {
 	index := min(b.confirmed, s.read)
 	due := index > b.advanced
 	if due {
-		b.advanced = index
+		b.advanced, b.storeAt = index, time.Time{} // there is room in the spool
 	}
 	b.mu.Unlock()
 	if !due {
@@ -101,6 +103,9 @@ func (s *sender) fromSpool(c *conn) bool {
 			return s.leaveSpool(c)
 		}
 		if !s.next() {
+			return false
+		}
+		if len(s.batch) == 0 {
 			return true
 		}
 	}
@@ -132,24 +137,33 @@ func (s *sender) fromSpool(c *conn) bool {
 	return true
 }
 
-// next reads the next records, without waiting for one. It returns false if those that there were are confirmed, or lost.
+// next reads the next records, if there are any that are neither confirmed nor lost. It returns false if the spool cannot be read: the
+// messages there wait, and it is tried again.
 func (s *sender) next() bool {
 	b := s.bridge
+	if time.Now().Before(s.readAt) {
+		return false
+	}
 	last := b.spool.Last()
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
 	for {
-		records, err := b.spool.Read(ended, readAtOnce)
+		records, err := b.spool.TryRead(readAtOnce)
 		var damage *spool.CorruptError
-		if errors.As(err, &damage) {
+		switch {
+		case errors.As(err, &damage):
 			b.cfg.Log.Error("bridge: the spool is damaged", "bridge", b.cfg.Name, "err", err)
 			continue
-		}
-		if err != nil {
-			s.read = max(s.read, last)
+		case err != nil:
+			s.pause = longer(s.pause)
+			s.readAt = time.Now().Add(s.pause)
+			time.AfterFunc(s.pause, func() { signal(b.sendSoon) })
+			b.failed("bridge: the spool cannot be read, and its messages wait", err)
 			return false
+		case len(records) == 0:
+			s.read = max(s.read, last)
+		default:
+			s.read = records[len(records)-1].Index
 		}
-		s.batch, s.read = records, records[len(records)-1].Index
+		s.batch, s.pause = records, 0
 		return true
 	}
 }
@@ -159,12 +173,35 @@ func (s *sender) leaveSpool(c *conn) bool {
 	b := s.bridge
 	b.mu.Lock()
 	defer b.unlock()
-	if b.conn != c || b.storing || b.sent.Len() > 0 || b.spool.Last() > s.read {
+	if b.conn == c && !b.storing && b.spoolErr != nil && b.spool.Last() <= s.read {
+		b.resend()
+	}
+	if b.conn != c || b.storing || b.sent.Len() > 0 && b.spoolErr == nil || b.spool.Last() > s.read {
 		signal(b.storeSoon)
 		return false
 	}
-	b.spooling, b.spoolErr = false, nil
+	b.spooling = false
+	if b.storeAt.IsZero() { // the error was that of a read
+		b.spoolErr = nil
+	}
 	return b.waiting.Len() > 0
+}
+
+// resend lets what an earlier connection has not confirmed, and the spool does not take, be sent again, before what waits. The caller holds
+// the lock.
+func (b *Bridge) resend() {
+	for _, f := range b.flights.All() {
+		if f.index == 0 {
+			return // sent over this connection
+		}
+	}
+	again := queue{}
+	for _, q := range [...]*queue{&b.sent, &b.waiting} {
+		for q.Len() > 0 {
+			again.push(q.pop())
+		}
+	}
+	b.waiting = again
 }
 
 // sending stores the packet identifier of the message that send is about to write. It returns false if the connection has ended.
@@ -211,7 +248,6 @@ func (b *Bridge) land() {
 		switch f := b.flights.Pop(); f.index {
 		case 0:
 			b.sent.pop()
-		case lost:
 		default:
 			b.confirmed = f.index
 		}

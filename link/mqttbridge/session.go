@@ -2,7 +2,6 @@ package mqttbridge
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -73,7 +72,7 @@ func (s *session) PacketReceived(p *packets.ControlPacket, messages chan<- *pack
 		select {
 		case messages <- v:
 		default: // the channel has the length of our receive maximum
-			s.conn.fail(fmt.Errorf("bridge: the broker sends more than %d unconfirmed messages", s.conn.bridge.cfg.Inflight))
+			s.conn.exceeded()
 		}
 	case *packets.Puback:
 		s.conn.bridge.acknowledged(s.conn, v.PacketID, v.ReasonCode >= 0x80)

@@ -1,8 +1,8 @@
 package mqttbridge
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -27,8 +27,12 @@ func (b *Bridge) store() {
 	}
 	b.storeDue()
 	b.mu.Lock()
-	b.drop(dropFull, b.sent.Len()+b.waiting.Len()) // the spool did not take them
-	b.sent, b.waiting = queue{}, queue{}
+	for _, q := range [...]*queue{&b.sent, &b.waiting} {
+		for q.Len() > 0 {
+			m := q.pop()
+			b.refuse(&m, b.spoolErr)
+		}
+	}
 	b.unlock()
 }
 
@@ -46,7 +50,7 @@ func (b *Bridge) nextLook() time.Duration {
 // mustStore reports whether messages go from memory to the spool. The caller holds the lock.
 func (b *Bridge) mustStore() bool {
 	switch {
-	case b.sent.Len()+b.waiting.Len() == 0:
+	case b.sent.Len()+b.waiting.Len() == 0, !b.closed && b.mayWait() && time.Now().Before(b.storeAt):
 		return false
 	case b.closed, b.conn == nil, b.spooling, b.waiting.bytes > b.cfg.Memory/2:
 		return true
@@ -67,19 +71,16 @@ func (b *Bridge) storeDue() {
 	b.mu.Unlock()
 
 	var indexes []uint64
-	full := false
+	var err error
 	for i := range onTheirWay {
-		index, err := b.write(&onTheirWay[i])
-		if full = errors.Is(err, spool.ErrFull); full {
+		var index uint64
+		if index, err = b.write(&onTheirWay[i]); err != nil {
 			break
-		}
-		if err != nil {
-			index = lost // it is counted as dropped, though it may arrive
 		}
 		indexes = append(indexes, index)
 	}
 	b.moved(indexes)
-	for !full && b.storeOne() {
+	for err == nil && b.storeOne() {
 	}
 	b.mu.Lock()
 	b.storing = false
@@ -98,9 +99,7 @@ func (b *Bridge) moved(indexes []uint64) {
 		}
 		if f.index == 0 {
 			f.index = indexes[i]
-			if f.index != lost {
-				b.skip = max(b.skip, f.index)
-			}
+			b.skip = max(b.skip, f.index)
 			i++
 		}
 	}
@@ -113,7 +112,8 @@ func (b *Bridge) moved(indexes []uint64) {
 	signal(b.sendSoon)
 }
 
-// storeOne writes the first waiting message to the spool. It returns false if there is none, or if it waits for room.
+// storeOne writes the first waiting message to the spool. If the spool does not take it, it waits while the bridge is connected, or with
+// Config.BlockWhenFull; otherwise it is refused. storeOne returns false if there is no message, or if it waits.
 func (b *Bridge) storeOne() bool {
 	b.mu.Lock()
 	if b.waiting.Len() == 0 {
@@ -123,37 +123,63 @@ func (b *Bridge) storeOne() bool {
 	m := *b.waiting.Front()
 	b.mu.Unlock()
 	_, err := b.write(&m)
-	full := errors.Is(err, spool.ErrFull)
-	if full && b.cfg.BlockWhenFull {
-		return false
-	}
 	b.mu.Lock()
-	if full {
-		b.drop(dropFull, 1)
+	defer b.unlock()
+	if err != nil {
+		if !b.closed && b.mayWait() {
+			return false
+		}
+		b.refuse(&m, err)
 	}
 	b.waiting.pop()
-	b.unlock()
 	return true
 }
 
-// write appends a message to the spool and returns its index. Errors other than a full spool are counted as drops.
-func (b *Bridge) write(m *item) (index uint64, err error) {
-	ended, cancel := context.WithCancel(context.Background())
-	cancel()
-	record := recordOf(m)
-	index, err = b.spool.Append(ended, &record)
-	b.mu.Lock()
-	news := err != nil && b.spoolErr == nil
-	b.spoolErr = err
-	switch {
-	case err == nil:
-		b.stats.Spooled++
-	case !errors.Is(err, spool.ErrFull):
-		b.drop(dropDisk, 1)
+// mayWait reports whether messages wait that the spool does not take. The caller holds the lock.
+func (b *Bridge) mayWait() bool { return b.cfg.BlockWhenFull || b.conn != nil }
+
+// refuse drops a message that is not safe. The caller holds the lock.
+func (b *Bridge) refuse(m *item, why error) {
+	reason := dropDisk
+	if errors.Is(why, spool.ErrFull) {
+		reason = dropFull
 	}
+	b.drop(reason, 1)
+	if m.from != nil {
+		b.refused = append(b.refused, refusal{m.from, fmt.Errorf("the other broker is not connected, and the message cannot be stored: %w", why)})
+	}
+}
+
+// write appends a message to the spool and returns its index.
+func (b *Bridge) write(m *item) (index uint64, err error) {
+	record := recordOf(m)
+	if index, err = b.spool.TryAppend(&record); err != nil {
+		b.failed("bridge: the spool does not take messages", err)
+		b.mu.Lock()
+		b.storePause = longer(b.storePause)
+		b.storeAt = time.Now().Add(b.storePause)
+		b.mu.Unlock()
+		return 0, err
+	}
+	b.mu.Lock()
+	b.spoolErr, b.storePause, b.storeAt = nil, 0, time.Time{}
+	b.stats.Spooled++
+	b.mu.Unlock()
+	return index, nil
+}
+
+// failed stores an error of the spool. It logs the first one.
+func (b *Bridge) failed(what string, err error) {
+	b.mu.Lock()
+	news := b.spoolErr == nil
+	b.spoolErr = err
 	b.mu.Unlock()
 	if news {
-		b.cfg.Log.Error("bridge: the spool does not take messages", "bridge", b.cfg.Name, "err", err)
+		b.cfg.Log.Error(what, "bridge", b.cfg.Name, "err", err)
 	}
-	return index, err
+}
+
+// longer returns the pause behind one that has not sufficed.
+func longer(pause time.Duration) time.Duration {
+	return min(max(2*pause, time.Second), 30*time.Second)
 }

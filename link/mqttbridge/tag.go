@@ -24,6 +24,7 @@ type item struct {
 	path      string // the nodes that the message has passed, this one excluded; a slash separates them
 	extension []byte // entries of the PUB
 	payload   []byte
+	from      broker.Origin // the publisher; nil for a record of the spool
 }
 
 // size returns the bytes that count as memory of the message.
@@ -49,7 +50,7 @@ func (q *queue) pop() item {
 }
 
 // Forward takes a run of n frames. See broker.ForwardedTag.
-func (t tag) Forward(run []byte, n int, path *native.Path, _ broker.Origin, _ *peer.Unflushed) (position uint64, full bool) {
+func (t tag) Forward(run []byte, n int, path *native.Path, from broker.Origin, _ *peer.Unflushed) (position uint64, full bool) {
 	b := t.bridge
 	passed := ""
 	if path != nil {
@@ -75,7 +76,7 @@ func (t tag) Forward(run []byte, n int, path *native.Path, _ broker.Origin, _ *p
 			continue
 		}
 		kept := append(append(make([]byte, 0, len(extension)+len(payload)), extension...), payload...)
-		b.waiting.push(item{t.name, f.Type(), f.Time(), passed, kept[:len(extension):len(extension)], kept[len(extension):]})
+		b.waiting.push(item{t.name, f.Type(), f.Time(), passed, kept[:len(extension):len(extension)], kept[len(extension):], from})
 		b.pushed++
 	}
 	position, full = b.pushed, b.full()
