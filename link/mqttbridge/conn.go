@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/eclipse/paho.golang/packets"
@@ -28,6 +29,7 @@ type conn struct {
 	in       *inlet
 	inflight int           // messages that may be on their way to the broker
 	settled  chan struct{} // of capacity 1: nothing is on its way
+	excess   sync.Once     // exceeded was called
 }
 
 var (
@@ -155,9 +157,11 @@ func (b *Bridge) tooLong(c *conn) {
 
 // exceeded ends the connection: the broker has sent more messages than CONNECT allows without their PUBACK.
 func (c *conn) exceeded() {
-	d := packets.Disconnect{ReasonCode: byte(mqtt.ReceiveMaximumExceeded), Properties: &packets.Properties{}}
-	_, _ = d.WriteTo(c.net)
-	c.fail(fmt.Errorf("bridge: the broker sends more than %d unconfirmed messages", c.bridge.cfg.Inflight))
+	c.excess.Do(func() {
+		d := packets.Disconnect{ReasonCode: byte(mqtt.ReceiveMaximumExceeded), Properties: &packets.Properties{}}
+		_, _ = d.WriteTo(c.net)
+		c.fail(fmt.Errorf("bridge: the broker sends more than %d unconfirmed messages", c.bridge.cfg.Inflight))
+	})
 }
 
 // settle waits until the broker has confirmed what is on its way, or ctx or the connection ends.
