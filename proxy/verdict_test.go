@@ -365,3 +365,20 @@ func TestHeadsBeyondTheServersLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestTrailersBeyondTheServersLimit: trailers that a server of HTTP/2 might not accept get 431, and its connection stays.
+func TestTrailersBeyondTheServersLimit(t *testing.T) {
+	t.Parallel()
+	v := startVersions(t, func(*Listener) {})
+	for version := 1; version <= 2; version++ {
+		for server := range 2 {
+			trailers := []string{"x-a", strings.Repeat("v", 12<<10)}
+			if status, got := v.send(t, version, server, oddRequest{"POST", "/", "a", nil, trailers}); status != 431 || got != nil {
+				t.Errorf("HTTP/%d to HTTP/%d: status %d, the server got %v; want 431", version, server+1, status, got)
+			}
+			if status, got := v.send(t, version, server, oddRequest{"POST", "/", "a", nil, []string{"x-a", "v"}}); status != 200 || got == nil {
+				t.Errorf("HTTP/%d to HTTP/%d: small trailers: status %d", version, server+1, status)
+			}
+		}
+	}
+}

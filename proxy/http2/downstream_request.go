@@ -284,9 +284,15 @@ func (d *downstreamSide) giveBack() {
 // receiveTrailers ends the request.
 func (d *downstreamSide) receiveTrailers(h *wire.Head) {
 	d.whole = true
-	if (d.state == matching || d.state == sendingBody) && !mayBeTrailers(h) {
-		d.refuseRest(400)
-		return
+	if d.state == matching || d.state == sendingBody {
+		switch {
+		case !mayBeTrailers(h):
+			d.refuseRest(400)
+			return
+		case int(headSize(h))+fieldOverhead*h.Len() > anyHead: // as a server would end its connection, with the requests of others
+			d.refuseRest(431)
+			return
+		}
 	}
 	switch d.state {
 	case matching:
@@ -325,6 +331,9 @@ func (d *downstreamSide) ResumeRequest() {
 
 // BodyRead returns the number of body bytes that were received from the client.
 func (d *downstreamSide) BodyRead() int64 { return d.bodyRead }
+
+// fieldOverhead is what a field counts for beside its bytes. RFC 9113, section 6.5.2.
+const fieldOverhead = 32
 
 // mayBeTrailers reports whether trailers may have all fields of h.
 func mayBeTrailers(h *wire.Head) bool {
