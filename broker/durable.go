@@ -105,6 +105,7 @@ func (b *Broker) ForgetDurable(stream, name string) error {
 	if st == nil {
 		return nil
 	}
+	st.owners.forget(name) // without the lock: the engine may be asked for the list
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	d := st.durables[name]

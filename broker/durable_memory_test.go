@@ -161,6 +161,42 @@ func TestPredicateIsKept(t *testing.T) {
 	}
 }
 
+// TestDurablesAreBounded: one connection cannot make durables without end. Those that it has go on, and when one is deleted it may make
+// another.
+func TestDurablesAreBounded(t *testing.T) {
+	s := openStream(t, newEngine(t), "orders", "orders/#")
+	b, addr := serve(t, broker.Config{Stored: []broker.Stored{s}})
+	p := greet2(t, addr)
+	try := func(name string) native.ResultFrame {
+		r := p.subscribeStored(native.SubFrame{Filter: "orders/#", Durable: name})
+		p.unsubscribe(1)
+		return r
+	}
+	made := 0
+	for ; made < 3000; made++ {
+		if r := try(fmt.Sprint("d", made)); r.Code != native.CodeOK {
+			if r.Code != native.CodeLimit || !strings.Contains(r.Reason, "anyone") || !strings.Contains(r.Reason, "delete") {
+				t.Errorf("the refusal is %d %q", r.Code, r.Reason)
+			}
+			break
+		}
+	}
+	all, err := s.Stream.Cursors(t.Context())
+	if err != nil || len(all) != made || made != 1024 {
+		t.Fatalf("%d durables were made, the engine has %d, %v, want 1024", made, len(all), err)
+	}
+	if r := try("d7"); r.Code != native.CodeOK {
+		t.Errorf("a durable that exists: %d %q", r.Code, r.Reason)
+	}
+	eventually(t, "a durable without members is deleted", func() bool { return b.ForgetDurable("orders", "d8") == nil })
+	if err := s.Stream.DeleteCursor(t.Context(), "d8"); err != nil {
+		t.Fatal(err)
+	}
+	if r := try("another"); r.Code != native.CodeOK {
+		t.Errorf("after one was deleted: %d %q", r.Code, r.Reason)
+	}
+}
+
 // TestLargerWindow: a reload that makes the windows of durables much larger, or smaller, stops none.
 func TestLargerWindow(t *testing.T) {
 	s := openStream(t, newEngine(t), "orders", "orders/#")

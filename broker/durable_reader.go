@@ -58,8 +58,7 @@ func (d *durable) run() {
 // onError handles an error of the engine. If the stream is gone, the subscriptions of all members end; otherwise the cursor is opened
 // again a little later.
 func (d *durable) onError(ctx context.Context, err error) {
-	var conflict *engine.ConflictError
-	if errors.As(err, &conflict) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) {
+	if isRefusal(err) {
 		d.mu.Lock()
 		members := append([]*member(nil), d.members...)
 		d.mu.Unlock()
@@ -83,7 +82,10 @@ func streamGone(st *storedStream) error {
 // readError is what a client is told about an error of the engine.
 func readError(st *storedStream, err error) error {
 	var conflict *engine.ConflictError
+	var refused *native.Error
 	switch {
+	case errors.As(err, &refused):
+		return refused
 	case errors.As(err, &conflict):
 		return badRequest("durable %q exists with filter %q and predicate %q, not with filter %q and predicate %q: delete it, or name another one",
 			conflict.Cursor, conflict.Filter, conflict.Where, conflict.Wanted.Filter, conflict.Wanted.Where)

@@ -93,6 +93,7 @@ type storedStream struct {
 	mu       sync.Mutex
 	hold     *ledger.Hold // since held has exceeded bound, until it is at most half of it; else nil
 	durables map[string]*durable
+	owners   owners
 	replays  map[*replay]struct{}
 }
 

@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -119,10 +118,15 @@ func (s *storedSub) storeStart() error {
 	session := s.session.client.context()
 	for {
 		ctx, cancel := context.WithTimeout(session, closeTimeout)
-		err := s.stored.config().Stream.CreateCursor(ctx, cfg)
+		var err error
+		if s.local == nil { // the server of clients in the process bounds their sessions
+			err = s.stored.admit(ctx, cfg.Name, cfg.Owner)
+		}
+		if err == nil {
+			err = s.stored.config().Stream.CreateCursor(ctx, cfg)
+		}
 		cancel()
-		var conflict *engine.ConflictError
-		if err == nil || errors.As(err, &conflict) || errors.Is(err, engine.ErrClosed) || errors.Is(err, engine.ErrNoStream) || s.session.storedSub(s.id) != s {
+		if err == nil || isRefusal(err) || s.session.storedSub(s.id) != s {
 			return err
 		}
 		s.session.log.Warn("the start of a durable is not stored: trying again", "stream", s.stored.name(), "durable", cfg.Name, "err", err)

@@ -19,7 +19,10 @@ type model struct {
 	now     int64
 	last    uint64 // sequence number of the last record
 	records map[uint64]*modelRecord
+	keys    map[uint64]*modelKey
+	sent    int // deliveries
 	members []*Member
+	tried   map[*Member]int64 // when a member was last in progress
 	history []string
 }
 
@@ -30,6 +33,121 @@ type modelRecord struct {
 	last       *Member
 	finished   bool
 	dead       bool
+	sent       int   // number of the last delivery
+	sentAt     int64 // time of the last delivery
+	at         int64 // not to be delivered before
+}
+
+// modelKey is what the model knows of a key that has a record to deliver.
+type modelKey struct {
+	draining bool    // a record came back, and others are in flight
+	avoid    *Member // that a record came back from, since the last delivery
+}
+
+func (r *modelRecord) live() bool { return !r.finished && !r.dead }
+
+// holder returns the member that holds records of a key, or nil.
+func (m *model) holder(key uint64) *Member {
+	for _, rec := range m.records {
+		if rec.key == key && rec.holder != nil {
+			return rec.holder
+		}
+	}
+	return nil
+}
+
+// held returns the records that a member holds, in the order of their deliveries.
+func (m *model) held(x *Member) (list []*modelRecord) {
+	for _, rec := range m.records {
+		if rec.holder == x {
+			list = append(list, rec)
+		}
+	}
+	slices.SortFunc(list, func(a, b *modelRecord) int { return a.sent - b.sent })
+	return list
+}
+
+// settled forgets what was known of keys without a record, and ends the wait of those with none in flight.
+func (m *model) settled() {
+	for key, k := range m.keys {
+		live := false
+		for _, rec := range m.records {
+			live = live || rec.key == key && rec.live()
+		}
+		if !live {
+			delete(m.keys, key)
+		} else if m.holder(key) == nil {
+			k.draining = false
+		}
+	}
+}
+
+// next returns the record that is to be delivered next, and the members that may get it: the first one of all whose turn has come.
+func (m *model) next() (next uint64, to []*Member) {
+	m.settled()
+	for s := uint64(1); s <= m.last; s++ {
+		rec := m.records[s]
+		if rec == nil || !rec.live() || rec.holder != nil || rec.at > m.now || m.keys[rec.key].draining {
+			continue
+		}
+		first := true
+		for before := uint64(1); before < s; before++ {
+			other := m.records[before]
+			first = first && (other == nil || other.key != rec.key || !other.live() || other.holder != nil)
+		}
+		if to = m.receivers(rec.key); first && len(to) > 0 {
+			return s, to
+		}
+	}
+	return 0, nil
+}
+
+func (m *model) receivers(key uint64) (to []*Member) {
+	if x := m.holder(key); x != nil {
+		if x.ready() {
+			to = append(to, x)
+		}
+		return to
+	}
+	avoid := m.keys[key].avoid
+	for _, x := range m.w.Members() {
+		switch {
+		case !x.ready() || x == avoid:
+		case len(to) > 0 && x.Bytes > to[0].Bytes:
+		case len(to) > 0 && x.Bytes == to[0].Bytes:
+			to = append(to, x)
+		default:
+			to = []*Member{x}
+		}
+	}
+	if len(to) == 0 && avoid != nil && avoid.ready() && slices.Contains(m.w.Members(), avoid) {
+		to = append(to, avoid)
+	}
+	return to
+}
+
+// wake returns when the next record is due; 0 if none is.
+func (m *model) wake() (at int64) {
+	least := func(due int64) {
+		if at == 0 || due < at {
+			at = due
+		}
+	}
+	for s, rec := range m.records {
+		if rec.holder != nil {
+			least(max(rec.sentAt, m.tried[rec.holder]) + int64(m.cfg.AckWait))
+		}
+		first := rec.live() && rec.holder == nil && rec.at > m.now && !m.keys[rec.key].draining
+		for before, other := range m.records {
+			if before < s && other.key == rec.key && other.live() && other.holder == nil {
+				first = false
+			}
+		}
+		if first {
+			least(rec.at)
+		}
+	}
+	return at
 }
 
 func (m *model) log(format string, args ...any) {
@@ -58,6 +176,9 @@ func (m *model) read(r *rand.Rand, keys int) {
 		b := bufpool.Get(100)
 		b.B = append(b.B, make([]byte, 50+r.IntN(50))...)
 		m.records[m.last] = &modelRecord{key: k}
+		if m.keys[k] == nil {
+			m.keys[k] = &modelKey{}
+		}
 		m.w.Add(Record{Sequence: m.last, Key: k, Content: b})
 		m.log("record %d of key %d", m.last, k)
 	}
@@ -66,9 +187,17 @@ func (m *model) read(r *rand.Rand, keys int) {
 // deliver takes all deliveries that are possible and checks each.
 func (m *model) deliver(r *rand.Rand) {
 	for {
+		want, to := m.next()
 		d, ok := m.w.Next(m.now)
+		if d.Sequence != want {
+			m.fail("record %d is delivered next, want %d", d.Sequence, want)
+		}
 		if !ok {
+			m.checkWake()
 			return
+		}
+		if !slices.Contains(to, d.Member) {
+			m.fail("record %d goes to member %d, which is not its turn", d.Sequence, m.name(d.Member))
 		}
 		rec := m.records[d.Sequence]
 		m.log("deliver %d of key %d to %d", d.Sequence, rec.key, m.name(d.Member))
@@ -100,28 +229,55 @@ func (m *model) deliver(r *rand.Rand) {
 		}
 		rec.holder, rec.last = d.Member, d.Member
 		rec.deliveries++
+		m.sent++
+		rec.sent, rec.sentAt, m.keys[rec.key].avoid = m.sent, m.now, nil
 		if r.IntN(20) == 0 {
 			d.Member.Blocked = true
 		}
 	}
 }
 
-// back notes in the model that a delivery has failed.
-func (m *model) back(rec *modelRecord, counts bool) {
-	rec.holder = nil
+// back notes in the model that a delivery has failed. The next one is not before at.
+func (m *model) back(rec *modelRecord, counts bool, at int64) {
+	x := rec.holder
+	rec.holder, rec.at = nil, at
+	if counts && m.cfg.MaxDeliveries > 0 && rec.deliveries >= m.cfg.MaxDeliveries {
+		rec.dead = true
+		return
+	}
 	if !counts {
 		rec.deliveries--
-	} else if m.cfg.MaxDeliveries > 0 && rec.deliveries >= m.cfg.MaxDeliveries {
-		rec.dead = true
+	}
+	m.keys[rec.key].avoid, m.keys[rec.key].draining = x, true
+	m.settled()
+}
+
+// backoff returns when a record is delivered again that has failed now.
+func (m *model) backoff(rec *modelRecord) int64 {
+	if len(m.cfg.Backoff) == 0 {
+		return m.now
+	}
+	return m.now + int64(m.cfg.Backoff[min(rec.deliveries, len(m.cfg.Backoff))-1])
+}
+
+// checkWake compares when the Window has something to do next. Without a member that can receive it does not look at records.
+func (m *model) checkWake() {
+	if !slices.ContainsFunc(m.w.Members(), (*Member).ready) {
+		return
+	}
+	at, ok := m.w.Wake()
+	if want := m.wake(); ok != (want != 0) || ok && at != want {
+		m.fail("Wake is %d, %v, want %d", at, ok, want)
 	}
 }
 
 func (m *model) step(r *rand.Rand, keys int) {
 	m.now += int64(r.IntN(3)) * int64(time.Millisecond)
+	m.expire()
 	switch r.IntN(12) {
 	case 0:
 		if len(m.w.Members()) < 3 {
-			x := &Member{Credit: r.IntN(400)}
+			x := &Member{Credit: r.IntN(400), Concurrency: r.IntN(3)}
 			m.members = append(m.members, x)
 			m.w.Join(x)
 		}
@@ -134,12 +290,7 @@ func (m *model) step(r *rand.Rand, keys int) {
 		x := m.w.Members()[r.IntN(len(m.w.Members()))]
 		counts := r.IntN(2) == 0
 		m.log("member %d leaves, counts %v", m.name(x), counts)
-		m.w.Leave(x, counts, m.now)
-		for _, rec := range m.records {
-			if rec.holder == x {
-				m.back(rec, counts)
-			}
-		}
+		m.leave(x, counts)
 	case 4:
 		if r.IntN(6) == 0 {
 			m.now += int64(m.cfg.AckWait)
@@ -157,16 +308,19 @@ func (m *model) step(r *rand.Rand, keys int) {
 }
 
 func (m *model) expire() {
-	held := map[uint64]bool{}
-	for s, rec := range m.records {
-		held[s] = rec.holder != nil
-	}
 	m.w.Expire(m.now)
 	m.log("expire at %d", m.now)
-	for _, s := range m.w.slots[m.w.first:] { // which are due is the Window's own knowledge: the model takes it over
-		if rec := m.records[s.sequence]; held[s.sequence] && s.entry.state != inFlight {
-			m.back(rec, true)
+	for _, rec := range m.records {
+		if rec.holder != nil && max(rec.sentAt, m.tried[rec.holder])+int64(m.cfg.AckWait) <= m.now {
+			m.back(rec, true, m.backoff(rec))
 		}
+	}
+}
+
+func (m *model) leave(x *Member, tried bool) {
+	m.w.Leave(x, tried, m.now)
+	for i, rec := range m.held(x) {
+		m.back(rec, tried && (x.Concurrency == 0 || i < x.Concurrency), m.now)
 	}
 }
 
@@ -195,18 +349,24 @@ func (m *model) settle(r *rand.Rand, x *Member) {
 		}
 	case 3:
 		m.log("member %d naks %d+%d", m.name(x), first, count)
-		m.w.Nak(x, first, count, Retry, time.Duration(r.IntN(3))*time.Millisecond, "no", m.now)
+		delay := time.Duration(r.IntN(3)) * time.Millisecond
+		m.w.Nak(x, first, count, Retry, delay, "no", m.now)
 		inRange(func(_ uint64, rec *modelRecord) {
-			if rec.holder == x {
-				m.back(rec, true)
+			if rec.holder != x {
+				return
 			}
+			at := m.now + int64(delay)
+			if delay == 0 {
+				at = m.backoff(rec)
+			}
+			m.back(rec, true, at)
 		})
 	case 4:
 		m.log("member %d has not tried %d+%d", m.name(x), first, count)
 		m.w.Nak(x, first, count, Untried, 0, "", m.now)
 		inRange(func(_ uint64, rec *modelRecord) {
 			if rec.holder == x {
-				m.back(rec, false)
+				m.back(rec, false, m.now)
 			}
 		})
 	case 5:
@@ -220,6 +380,7 @@ func (m *model) settle(r *rand.Rand, x *Member) {
 		})
 	case 6:
 		m.w.Progress(x, m.now)
+		m.tried[x] = m.now
 	case 7:
 		m.log("member %d: credit or room", m.name(x))
 		if r.IntN(2) == 0 {
@@ -252,9 +413,23 @@ func (m *model) check() {
 	isDone := func(s uint64) bool {
 		return s <= position.Floor || slices.ContainsFunc(position.Done, func(g engine.Range) bool { return s >= g.First && s < g.First+g.Count })
 	}
+	failed := map[uint64]uint32{}
+	for _, d := range position.Deliveries {
+		failed[d.Sequence] = d.Count
+	}
 	for s, rec := range m.records {
 		if !rec.finished {
 			undone++
+		}
+		want := rec.deliveries
+		if rec.holder != nil {
+			want--
+		}
+		if rec.finished {
+			want = 0
+		}
+		if int(failed[s]) != want {
+			m.fail("position %+v: record %d has failed %d times, want %d", position, s, failed[s], want)
 		}
 		if ok && isDone(s) != rec.finished {
 			m.fail("position %+v: record %d is done %v, want %v", position, s, isDone(s), rec.finished)
@@ -302,18 +477,14 @@ func (m *model) checkKeys() {
 // end has one good member ack everything, and checks that nothing is left.
 func (m *model) end(r *rand.Rand) {
 	for _, x := range slices.Clone(m.w.Members()) {
-		m.w.Leave(x, true, m.now)
-		for _, rec := range m.records {
-			if rec.holder == x {
-				m.back(rec, true)
-			}
-		}
+		m.leave(x, true)
 	}
 	good := &Member{}
 	m.members = append(m.members, good)
 	m.w.Join(good)
 	m.log("the end")
 	for range 10 * (len(m.records) + 1) {
+		m.expire()
 		m.w.AddCredit(good, 1000, 1000)
 		m.w.Unblock(good)
 		m.deliver(r)
@@ -334,7 +505,6 @@ func (m *model) end(r *rand.Rand) {
 		}
 		if at, ok := m.w.Wake(); ok {
 			m.now = max(m.now, at)
-			m.w.Expire(m.now)
 		}
 	}
 	m.check()
@@ -359,7 +529,7 @@ func TestHistories(t *testing.T) {
 		if r.IntN(2) == 0 {
 			cfg.Backoff = []time.Duration{time.Millisecond, 3 * time.Millisecond}
 		}
-		m := &model{t: t, cfg: cfg, w: New(cfg, engine.Position{}), now: 1, records: map[uint64]*modelRecord{}}
+		m := &model{t: t, cfg: cfg, w: New(cfg, engine.Position{}), now: 1, records: map[uint64]*modelRecord{}, keys: map[uint64]*modelKey{}, tried: map[*Member]int64{}}
 		m.log("seed %d, %+v", seed, cfg)
 		keys := 1 + r.IntN(5)
 		for range 20 + r.IntN(150) {
