@@ -23,6 +23,8 @@ type model struct {
 	sent    int // deliveries
 	members []*Member
 	tried   map[*Member]int64 // when a member was last in progress
+	naked   map[*Member]uint64
+	expired map[*Member]uint64
 	history []string
 }
 
@@ -312,6 +314,7 @@ func (m *model) expire() {
 	m.log("expire at %d", m.now)
 	for _, rec := range m.records {
 		if rec.holder != nil && max(rec.sentAt, m.tried[rec.holder])+int64(m.cfg.AckWait) <= m.now {
+			m.expired[rec.holder]++
 			m.back(rec, true, m.backoff(rec))
 		}
 	}
@@ -359,6 +362,7 @@ func (m *model) settle(r *rand.Rand, x *Member) {
 			if delay == 0 {
 				at = m.backoff(rec)
 			}
+			m.naked[x]++
 			m.back(rec, true, at)
 		})
 	case 4:
@@ -376,6 +380,7 @@ func (m *model) settle(r *rand.Rand, x *Member) {
 		inRange(func(_ uint64, rec *modelRecord) {
 			if rec.holder == x {
 				rec.holder, rec.dead = nil, true
+				m.naked[x]++
 			}
 		})
 	case 6:
@@ -438,6 +443,11 @@ func (m *model) check() {
 	m.checkKeys()
 	if n, bytes := m.w.Held(); n != undone || (n == 0) != (bytes == 0) {
 		m.fail("%d records and %d bytes are held, want %d", n, bytes, undone)
+	}
+	for _, x := range m.members {
+		if x.Naked != m.naked[x] || x.Expired != m.expired[x] {
+			m.fail("member %d has returned %d records and not acked %d in time, want %d and %d", m.name(x), x.Naked, x.Expired, m.naked[x], m.expired[x])
+		}
 	}
 	for _, x := range m.w.Members() {
 		n := 0
@@ -529,7 +539,7 @@ func TestHistories(t *testing.T) {
 		if r.IntN(2) == 0 {
 			cfg.Backoff = []time.Duration{time.Millisecond, 3 * time.Millisecond}
 		}
-		m := &model{t: t, cfg: cfg, w: New(cfg, engine.Position{}), now: 1, records: map[uint64]*modelRecord{}, keys: map[uint64]*modelKey{}, tried: map[*Member]int64{}}
+		m := &model{t: t, cfg: cfg, w: New(cfg, engine.Position{}), now: 1, records: map[uint64]*modelRecord{}, keys: map[uint64]*modelKey{}, tried: map[*Member]int64{}, naked: map[*Member]uint64{}, expired: map[*Member]uint64{}}
 		m.log("seed %d, %+v", seed, cfg)
 		keys := 1 + r.IntN(5)
 		for range 20 + r.IntN(150) {
