@@ -1,14 +1,10 @@
 package node
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.com/ferry/broker"
-	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/node/config"
 	"example.com/ferry/node/deploy"
 )
@@ -78,9 +74,10 @@ func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 		if slices.Contains(c.Verbs, config.VerbDeploy) {
 			credential.Identity.Call = append(slices.Clip(credential.Identity.Call), deploy.Service)
 		}
+		var field string
 		var err error
-		if credential.TokenHash, err = tokenHash(c); err != nil {
-			return nil, err
+		if credential.TokenHash, field, err = c.TokenHash(); err != nil {
+			return nil, fmt.Errorf("node: %s of identity %s: %w", field, c.Name, err)
 		}
 		all = append(all, credential)
 	}
@@ -89,29 +86,4 @@ func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 
 func allowed(c config.Identity, v config.Verb) bool {
 	return len(c.Verbs) == 0 || slices.Contains(c.Verbs, v)
-}
-
-// tokenHash returns the SHA-256 of c's token, nil if it has none. No error says what the token is.
-func tokenHash(c config.Identity) ([]byte, error) {
-	token := c.Token
-	if c.TokenFile != "" {
-		data, err := regularfile.Read(c.TokenFile, config.MaxTokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("node: token_file of identity %s: %w", c.Name, err)
-		}
-		if token = strings.TrimSpace(string(data)); len(token) < 16 {
-			return nil, fmt.Errorf("node: token_file of identity %s: %s holds no token of at least 16 characters", c.Name, c.TokenFile)
-		}
-	}
-	if token == "" {
-		return nil, nil
-	}
-	if text, hashed := strings.CutPrefix(token, "sha256:"); hashed {
-		sum, err := hex.DecodeString(text)
-		if err != nil || len(sum) != sha256.Size {
-			return nil, fmt.Errorf("node: token of identity %s: sha256: is not followed by 64 hex digits", c.Name)
-		}
-		return sum, nil
-	}
-	return broker.HashToken([]byte(token)), nil
 }

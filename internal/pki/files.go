@@ -70,15 +70,16 @@ func openToken(path string) (string, error) {
 	return ReadToken(path)
 }
 
-// ReadToken reads a token file. Clients on the same machine call it.
+// ReadToken reads a token file: that of a data directory, or one with the token that a node's configuration gives an identity. Both are one line of at
+// least 16 characters without spaces.
 func ReadToken(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return "", fmt.Errorf("pki: token: %w", err)
 	}
 	token := strings.TrimSpace(string(raw))
-	if secret, err := base64.RawURLEncoding.DecodeString(token); err != nil || len(secret) < 16 {
-		return "", fmt.Errorf("pki: token file %s holds no token (16 bytes or more in base64url): restore it, or remove it for a new one", path)
+	if len(token) < 16 || strings.ContainsAny(token, " \t\r\n") {
+		return "", fmt.Errorf("pki: token file %s holds no token: want one line of at least 16 characters without spaces", path)
 	}
 	return token, nil
 }

@@ -9,9 +9,6 @@ import (
 	"example.com/ferry/transport"
 )
 
-// minToken is the least length of a token, in characters.
-const minToken = 16
-
 // Token returns the token of TokenFile; empty if there is no file. No error shows the token.
 func (a Admin) Token() (string, error) {
 	if a.TokenFile == "" {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,9 +105,16 @@ func (d *development) end() error {
 	return <-d.ended
 }
 
-// files returns when the files of the folder were changed, without what is built and hidden.
+// files returns when the files of the folder were changed, without what is built and hidden, and without a file that the output goes to: it changes with
+// each build.
 func (d *development) files() map[string]time.Time {
 	all := map[string]time.Time{}
+	var output []fs.FileInfo
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if info, err := f.Stat(); err == nil {
+			output = append(output, info)
+		}
+	}
 	_ = filepath.WalkDir(d.dir, func(path string, entry fs.DirEntry, err error) error { // what cannot be read does not count
 		if err != nil {
 			return nil //nolint:nilerr // see above
@@ -115,7 +123,11 @@ func (d *development) files() map[string]time.Time {
 		if entry.IsDir() && path != d.dir && (strings.HasPrefix(name, ".") || name == "target" || name == "__pycache__") {
 			return fs.SkipDir
 		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && filepath.Ext(name) != ".wasm" {
+		info, err := entry.Info()
+		if err != nil || slices.ContainsFunc(output, func(o fs.FileInfo) bool { return os.SameFile(o, info) }) {
+			return nil //nolint:nilerr // as above
+		}
+		if info.Mode().IsRegular() && filepath.Ext(name) != ".wasm" {
 			all[path] = info.ModTime()
 		}
 		return nil
