@@ -257,8 +257,8 @@ func TestIdentities(t *testing.T) {
 
 func TestDuplicateIdentities(t *testing.T) {
 	for name, ids := range map[string][]config.Identity{
-		"the same token":       {{Name: "a", Token: "a shared secret!"}, {Name: "b", Token: "a shared secret!"}},
-		"the same common_name": {{Name: "a", CommonName: "x"}, {Name: "b", CommonName: "x"}},
+		"identities[1].token: the same token": {{Name: "a", Token: "a shared secret!"}, {Name: "b", Token: "a shared secret!"}},
+		`identities[1].common_name: "x"`:      {{Name: "a", CommonName: "x"}, {Name: "b", CommonName: "x"}},
 	} {
 		cfg := quiet(t)
 		cfg.Identities = ids

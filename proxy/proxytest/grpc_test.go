@@ -68,7 +68,7 @@ func TestGRPCStatus(t *testing.T) {
 			if n := w.Metrics.Snapshot().Routes[0].Requests[row.want]; n != 1 {
 				t.Errorf("counted as %v, want one %s", w.Metrics.Snapshot().Routes[0].Requests, row.want)
 			}
-			if n := w.outcome(upstream.Failure); n != row.failures {
+			if n := w.outcome(upstream.Failure) + w.outcome(upstream.Unavailable); n != row.failures {
 				t.Errorf("%d failures of the server, want %d", n, row.failures)
 			}
 		})
