@@ -20,6 +20,7 @@ var wallClock = map[string]string{
 	"internal/clock/timeline.go":       "windows of wall time, whose state outlives the process",
 	"internal/clock/clock.go":          "the time at which the process started",
 	"internal/peer/frame_writer.go":    "the time in a frame",
+	"engine/file/stream.go":            "the stored time of a record",
 	"engine/memory/cursor.go":          "retention counts from the stored time of a record",
 	"engine/memory/stream.go":          "the stored time of a record",
 	"engine/nats/direct.go":            "the stored time of a record",

@@ -111,7 +111,7 @@ type Snapshotter interface {
 
 // Capabilities says what an Engine can do.
 type Capabilities struct {
-	Name        string        // "memory" or "nats"
+	Name        string        // "memory", "file" or "nats"
 	Durable     bool          // records and positions outlive the process; otherwise streams are delivered at most once
 	Sync        Sync          // when a record that Append has reported as stored is on the disk
 	Interval    time.Duration // with SyncInterval: at most the records of this time are lost when the machine loses power

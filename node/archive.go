@@ -35,7 +35,7 @@ func (a archiver) Manifest(ctx context.Context) (backup.Manifest, error) {
 		return m, nil
 	}
 	m.Engine, m.Address = a.streams.engine.Capabilities().Name, a.streams.address
-	if m.Address != config.EmbeddedEngine {
+	if !(config.Engine{Address: m.Address}).OnDisk() {
 		return m, nil
 	}
 	all, err := a.streams.engine.List(ctx)

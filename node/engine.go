@@ -66,8 +66,18 @@ func (s *EngineSettings) authenticate(c nats.Client) (nats.Access, error) {
 	return nats.Access{Name: id.Name, Publish: id.Publish, Subscribe: id.Subscribe}, nil
 }
 
-// streamsDir is the directory of the embedded engine, below the data directory.
-const streamsDir = "streams"
+const (
+	streamsDir = "streams" // of the embedded engine, below the data directory
+	fileDir    = "log"     // of the file engine, below streamsDir
+)
+
+// DataEngine returns the address of the engine whose streams a data directory has. It is that of the embedded one if there are none.
+func DataEngine(dataDir string) string {
+	if _, err := os.Stat(filepath.Join(dataDir, streamsDir, fileDir)); err == nil {
+		return config.FileEngine
+	}
+	return config.EmbeddedEngine
+}
 
 // startTimeoutOfServers bounds how long the servers of an engine may take to respond when the node starts.
 const startTimeoutOfServers = 10 * time.Second
@@ -162,7 +172,7 @@ func (s *storedStreams) adviceOnOthers(cfg *config.Config) string {
 	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
 	defer cancel()
 	all, err := s.engine.List(ctx)
-	if err != nil || cfg.Engine.Address != config.EmbeddedEngine {
+	if err != nil || !cfg.Engine.OnDisk() {
 		return ""
 	}
 	var others []string

@@ -68,12 +68,19 @@ func state(t *testing.T, n *Node, name string) admin.StoredState {
 	return admin.StoredState{}
 }
 
-// TestEmbeddedEngine publishes, stops the node, and finds the messages in the next one with the same data directory.
-func TestEmbeddedEngine(t *testing.T) {
+// TestEnginesOnDisk publishes, stops the node, and finds the messages in the next one with the same data directory. The other engine
+// refuses that directory.
+func TestEnginesOnDisk(t *testing.T) {
+	for address, other := range map[string]string{config.EmbeddedEngine: config.FileEngine, config.FileEngine: config.EmbeddedEngine} {
+		t.Run(address, func(t *testing.T) { testEngineOnDisk(t, address, other) })
+	}
+}
+
+func testEngineOnDisk(t *testing.T, address, other string) {
 	orders, dead := orders()
-	cfg := stores(t, "", orders, dead)
+	cfg := stores(t, address, orders, dead)
 	n := build(t, cfg)
-	if want := "orders, dead, stored by engine embedded, sync always: a message that the node has acknowledged survives a power failure"; n.Engine() != want {
+	if want := "orders, dead, stored by engine " + address + ", sync always: a message that the node has acknowledged survives a power failure"; n.Engine() != want {
 		t.Errorf("got  %s\nwant %s", n.Engine(), want)
 	}
 	stop := run(t, n)
@@ -94,6 +101,11 @@ func TestEmbeddedEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	wrong := *cfg
+	wrong.Engine.Address = other
+	if _, err := Build(&wrong, extensions()); err == nil || !strings.Contains(err.Error(), "has the streams of engine "+address) {
+		t.Errorf("engine %s with the directory of %s: %v", other, address, err)
+	}
 	n = build(t, cfg)
 	run(t, n)
 	if c, err = client(t, n, "tcp", n.id.Token()); err != nil {

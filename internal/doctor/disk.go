@@ -45,7 +45,7 @@ func (x *exam) dataDisk() {
 		x.noDirectory(Finding{What: dir + " is on a file system that is mounted read-only", Where: where, Mend: "name another data_dir, or mount it for writing"})
 	}
 	atLeastOnce := slices.ContainsFunc(x.Node.Streams, func(s config.Stream) bool { return s.Delivery == config.AtLeastOnce })
-	stored := x.Node.Engine.Address == config.EmbeddedEngine && len(x.Node.Streams) > 0
+	stored := x.Node.Engine.OnDisk() && len(x.Node.Streams) > 0
 	waiting := len(x.Node.Forward)+len(x.Node.Bridges) > 0
 	is := func(kinds []string) bool { return slices.Contains(kinds, fs.Kind) }
 	switch {
@@ -105,7 +105,7 @@ const defaultSpool = 1 << 30
 
 // stores returns the bytes that the configuration lets the node store below data_dir. Streams without a bound are not counted.
 func (x *exam) stores() (sum uint64) {
-	if x.Node.Engine.Address == config.EmbeddedEngine {
+	if x.Node.Engine.OnDisk() {
 		for _, s := range x.Node.Streams {
 			if s.Storage == config.StorageFile {
 				sum += uint64(s.Retention.Size)

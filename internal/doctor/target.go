@@ -83,7 +83,7 @@ func (x *exam) dialed() []target {
 	for i, b := range x.Node.Bridges {
 		add(fmt.Sprintf("bridges[%d].address", i), b.Address)
 	}
-	if e := x.Node.Engine.Address; e != config.MemoryEngine && e != config.EmbeddedEngine {
+	if e := x.Node.Engine.Address; e != config.MemoryEngine && !x.Node.Engine.OnDisk() {
 		scheme, list, _ := strings.Cut(e, "://")
 		for each := range strings.SplitSeq(list, ",") {
 			if u, err := url.Parse(scheme + "://" + strings.TrimPrefix(each, scheme+"://")); err == nil {

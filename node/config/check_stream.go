@@ -72,10 +72,10 @@ func (c *Config) checkEngine(known []EngineDescriptor, errs *configErrors) (Engi
 		fits  bool
 		why   string
 	}{
-		{"sync", e.Sync != "", d.Disk, "says when the embedded engine writes to its disk; write address: embedded, or leave sync out"},
+		{"sync", e.Sync != "", d.Disk, "says when engine embedded or file writes to its disk; write one of these as address, or leave sync out"},
 		{"interval", e.Interval < 0, false, "is negative: write a time such as 1s"},
 		{"interval", e.Interval > 0, e.Sync == SyncInterval, "is the time between two writes of sync: interval; write that, or leave interval out"},
-		{"listen", e.Listen != "", d.Disk, "is for NATS clients of the embedded engine; write address: embedded, or leave listen out"},
+		{"listen", e.Listen != "", e.Address == EmbeddedEngine, "is for NATS clients of the embedded engine; write address: embedded, or leave listen out"},
 		{"credentials_file", e.CredentialsFile != "", d.Remote, "is for servers elsewhere; write address: nats://HOST:PORT, or leave it out"},
 		{"ca_file", e.CAFile != "", d.Encrypted, "verifies servers with TLS; write address: tls://HOST:PORT, or leave it out"},
 	} {

@@ -19,7 +19,7 @@ func flipBlock(t *testing.T, d *disktest.Disk) {
 	t.Helper()
 	var blocks []string
 	err := filepath.WalkDir(d.Dir, func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".blk" && strings.Contains(path, "-orders") && !strings.Contains(path, "KV_") {
+		if filepath.Ext(path) == ".blk" && strings.Contains(path, "-orders") && !strings.Contains(path, "KV_") || filepath.Ext(path) == ".log" && strings.Contains(path, "/orders/") {
 			blocks = append(blocks, path)
 		}
 		return err
@@ -42,9 +42,11 @@ func flipBlock(t *testing.T, d *disktest.Disk) {
 }
 
 // TestDamagedBlock flips bits in a stored block. The node reports the damaged records and delivers the others.
-func TestDamagedBlock(t *testing.T) {
+func TestDamagedBlock(t *testing.T) { eachDiskEngine(t, testDamagedBlock) }
+
+func testDamagedBlock(t *testing.T, engine string) {
 	disk := disktest.Mount(t, disktest.Config{})
-	n := onDisk(t, disk, "sync: always")
+	n := onDisk(t, disk, engine, "sync: always")
 	client := n.client("publisher")
 	h := new(history.History)
 	l := startLoad(t, h, client, "k", 4, 4096)

@@ -17,11 +17,11 @@ import (
 	"example.com/ferry/stream"
 )
 
-// onDisk starts a node with the embedded engine, whose data directory is on a disk of the test.
-func onDisk(t *testing.T, d *disktest.Disk, sync string) *runningNode {
+// onDisk starts a node with an engine whose data directory is on a disk of the test.
+func onDisk(t *testing.T, d *disktest.Disk, engine, sync string) *runningNode {
 	t.Helper()
 	return startNode(t, nodeConfig{
-		name: "node", dataDir: filepath.Join(d.Dir, "data"), engine: "{address: embedded, " + sync + "}",
+		name: "node", dataDir: filepath.Join(d.Dir, "data"), engine: "{address: " + engine + ", " + sync + "}",
 		streams: "[{name: orders, tags: orders/#, delivery: at-least-once, redelivery: {backoff: [50ms], wait: 5s}}]",
 	})
 }
@@ -64,7 +64,9 @@ func handleAll(t *testing.T, n *runningNode, h *history.History, durable string)
 
 // TestPowerFailure kills a node and drops what it had not synced. With sync always no stored message may be lost. With sync
 // interval, only those that were stored within the interval before the failure may be.
-func TestPowerFailure(t *testing.T) {
+func TestPowerFailure(t *testing.T) { eachDiskEngine(t, testPowerFailure) }
+
+func testPowerFailure(t *testing.T, engine string) {
 	for _, row := range []struct {
 		name, sync string
 		interval   time.Duration
@@ -76,7 +78,7 @@ func TestPowerFailure(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			r := random(t)
 			disk := disktest.Mount(t, disktest.Config{})
-			n := onDisk(t, disk, row.sync)
+			n := onDisk(t, disk, engine, row.sync)
 			h, audit := new(history.History), new(history.History) // audit begins to read after the last failure
 			handleAll(t, n, h, "workers")
 			l := startLoad(t, histories{h, audit}, n.client("publisher"), "k", 16, 256)
@@ -123,9 +125,11 @@ func lostWithin(failures []time.Time, stored time.Time, interval time.Duration) 
 
 // TestUnsyncedMessagesAreLost is a control: a disk that syncs only every ten minutes loses messages in a power failure, and the
 // History says so.
-func TestUnsyncedMessagesAreLost(t *testing.T) {
+func TestUnsyncedMessagesAreLost(t *testing.T) { eachDiskEngine(t, testUnsyncedMessagesAreLost) }
+
+func testUnsyncedMessagesAreLost(t *testing.T, engine string) {
 	disk := disktest.Mount(t, disktest.Config{})
-	n := onDisk(t, disk, "sync: interval, interval: 10m")
+	n := onDisk(t, disk, engine, "sync: interval, interval: 10m")
 	h := new(history.History)
 	l := startLoad(t, h, n.client("publisher"), "k", 4, 256)
 	l.awaitStored(100)
@@ -144,7 +148,9 @@ func TestUnsyncedMessagesAreLost(t *testing.T) {
 }
 
 // TestFullDisk publishes until the disk is full. Publishers wait then, the node says why, and all goes on when there is room.
-func TestFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) { eachDiskEngine(t, testFullDisk) }
+
+func testFullDisk(t *testing.T, engine string) {
 	for _, row := range []struct {
 		name string
 		left int64 // bytes that are left when the disk becomes full
@@ -154,7 +160,7 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			disk := disktest.Mount(t, disktest.Config{})
-			n := onDisk(t, disk, "sync: always")
+			n := onDisk(t, disk, engine, "sync: always")
 			h := new(history.History)
 			handleAll(t, n, h, "workers")
 			l := startLoad(t, h, n.client("publisher"), "k", 8, 4096)

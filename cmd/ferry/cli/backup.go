@@ -55,7 +55,7 @@ func (c *backupCmd) Run(e *env) error {
 		return err
 	}
 	m := from.Manifest
-	if m.Engine != "" && m.Address != config.EmbeddedEngine {
+	if m.Engine != "" && !(config.Engine{Address: m.Address}).OnDisk() {
 		e.note("the streams are not in the archive: they are at %s; back them up there", m.Address)
 	}
 	return e.print(fmt.Appendf(nil, "%s: %d streams, %s\n", c.File, len(m.Streams), shortSize(uint64(size))))
@@ -276,13 +276,13 @@ func (c *restoreCmd) restore(ctx context.Context, e *env, from io.Reader, dir st
 	if len(r.Manifest.Streams) == 0 {
 		return nil
 	}
-	to, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: dir})
+	to, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: r.Manifest.Address}, DataDir: dir})
 	if err != nil {
 		return err
 	}
 	target, ok := to.Engine.(engine.Snapshotter)
 	if !ok {
-		return errors.Join(errors.New("the embedded engine of this program restores no streams"), to.close())
+		return errors.Join(errors.New("the engine of this program restores no streams"), to.close())
 	}
 	return errors.Join(restoreStreams(ctx, r, target), to.close())
 }

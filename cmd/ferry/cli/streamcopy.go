@@ -61,7 +61,7 @@ func checkTarget(e *env, target *config.Config) error {
 	if err := probe.Check(e.extensions.Program()); err != nil {
 		return err
 	}
-	if target.Engine.Address == config.MemoryEngine || target.Engine.Address == config.EmbeddedEngine {
+	if target.Engine.Address == config.MemoryEngine || target.Engine.OnDisk() {
 		return fmt.Errorf("--to %s is an engine within a node: name servers, such as nats://n1,n2,n3", target.Engine.Address)
 	}
 	return nil
@@ -97,7 +97,7 @@ func (s *startedEngine) close() error {
 func (c *streamCopyCmd) copy(ctx context.Context, e *env, target *config.Config) (copied engine.Info, err error) {
 	var from *startedEngine // nil: a node that runs
 	if c.FromDir != "" {
-		if from, err = startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: c.FromDir}); err != nil {
+		if from, err = startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: node.DataEngine(c.FromDir)}, DataDir: c.FromDir}); err != nil {
 			return copied, err
 		}
 		defer func() { err = errors.Join(err, from.close()) }()

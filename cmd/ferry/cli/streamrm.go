@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
 
@@ -16,7 +17,7 @@ type streamRmCmd struct {
 
 // Help returns the part of ferry stream rm --help that is not in the grammar.
 func (*streamRmCmd) Help() string {
-	return `A stream that is no longer in the configuration keeps its messages and its tags: a stream of another name cannot store these tags. ferry stream rm removes it from the embedded engine, with its messages and durables, while the node does not run.
+	return `A stream that is no longer in the configuration keeps its messages and its tags: a stream of another name cannot store these tags. ferry stream rm removes it from the data directory, with its messages and durables, while the node does not run.
 
 Example, after the stream orders has got another name:
 
@@ -27,7 +28,7 @@ Example, after the stream orders has got another name:
 func (c *streamRmCmd) Run(e *env) error {
 	ctx, stop := interruptible()
 	defer stop()
-	store, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: c.DataDir})
+	store, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: node.DataEngine(c.DataDir)}, DataDir: c.DataDir})
 	if err != nil {
 		return err
 	}

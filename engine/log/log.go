@@ -1,0 +1,386 @@
+package log
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/ferry/engine"
+)
+
+// Config configures a Log.
+type Config struct {
+	Store       Store
+	Interval    time.Duration                // between two syncs; 0 means that each group is synced before it is confirmed
+	SegmentSize int64                        // bytes at which a segment ends
+	Room        func(bytes int64) error      // says why so many bytes may not be written now; nil means that they may
+	Stored      func(records []Stored)       // called for each group when it is in the index, before it is confirmed; may be nil
+	IDsAfter    func() int64                 // the IDs of removed records that were stored later are kept; nil means none
+	Failed      func(what string, err error) // logs what does not end the Log; may be nil
+}
+
+// Stored is a record that has become part of a Log.
+type Stored struct {
+	Sequence uint64
+	Tag      string
+	Cost     int64
+}
+
+// Log is the records of a stream. All methods may overlap.
+type Log struct {
+	config Config
+	salt   uint32
+
+	mu        sync.RWMutex
+	segments  []*segment
+	active    *segment // the last of segments if it takes records; nil if there is none
+	tags      map[string]*tag
+	gone      numbers // removed numbers from floor on
+	floor     uint64  // all records before it are removed
+	newest    uint64  // number of the last record in the index
+	records   uint64
+	bytes     int64
+	next      uint64 // number of the next record
+	stored    int64  // time of the last record
+	serial    uint64
+	removals  []Range // that no frame names yet
+	gathering *group
+	spare     []byte
+	running   bool
+	syncDue   bool
+	closing   bool
+	finished  bool  // the last segment is sealed
+	err       error // why records wait
+	ended     chan struct{}
+	stop      chan struct{} // closed when the Log may not wait any longer
+	compactor sync.WaitGroup
+	doomed    []string // files that could not be removed
+
+	// Of the goroutine that writes.
+	file     File
+	end      int64    // of what is written to file
+	synced   int64    // of what is on the disk
+	reserved uint64   // numbers up to this one may be given with an interval
+	unsynced []*group // that a failure has to write again
+	timer    *time.Timer
+
+	// Of the user, one call at a time.
+	head         *Reader
+	oldest       Stored // what head has read last
+	oldestStored int64
+}
+
+// group is what gathers while another group is written.
+type group struct {
+	first   uint64 // the next number when it began
+	buf     []byte
+	entries []entry
+	removed []Range
+	ids     uint64
+	done    []func(error)
+	offset  int64
+	written bool
+	indexed bool
+}
+
+// entry is a record of a group.
+type entry struct {
+	sequence uint64
+	stored   int64
+	at, size int // in the buffer
+	tag      *tag
+	id       bool
+}
+
+func newSalt() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.BigEndian.Uint32(b[:])
+}
+
+// Append gives a record its number and time, and adds it to the group that gathers. It copies r. Commit has the group stored.
+func (l *Log) Append(r *engine.Record, stored int64) (sequence uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stored = max(stored, l.stored)
+	e := *r
+	e.Sequence, e.Stored = l.next, l.stored
+	l.add(&e)
+	return e.Sequence
+}
+
+// Insert adds a record that has a number and a time. Both are at least those of the record before it; the numbers between count as removed.
+func (l *Log) Insert(r *engine.Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.skipTo(r.Sequence)
+	l.stored = max(r.Stored, l.stored)
+	l.add(r)
+}
+
+// Pass removes the numbers before n that were not given.
+func (l *Log) Pass(n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.skipTo(n)
+}
+
+func (l *Log) skipTo(n uint64) {
+	if n <= l.next {
+		return
+	}
+	gap := Range{l.next, n - 1}
+	l.gone.add(gap)
+	l.removals = addRange(l.removals, gap)
+	l.next = n
+	l.raiseFloor()
+}
+
+func (l *Log) add(r *engine.Record) {
+	g := l.gathering
+	start := len(g.buf)
+	g.buf = appendMessage(g.buf, l.salt, r)
+	t := l.tags[r.Tag]
+	if t == nil {
+		t = &tag{name: strings.Clone(r.Tag)}
+		l.tags[t.name] = t
+	}
+	t.waiting++
+	g.entries = append(g.entries, entry{r.Sequence, r.Stored, start, len(g.buf) - start, t, r.ID != ""})
+	if r.ID != "" {
+		g.ids++
+	}
+	l.next = r.Sequence + 1
+}
+
+// Note stores the tag, the ID and the time of a record that is gone. Scan returns it.
+func (l *Log) Note(r *engine.Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.gathering
+	g.buf = appendNote(g.buf, l.salt, r)
+	g.ids++
+}
+
+// Commit calls done when all that was appended and removed before is stored, in the order of the calls.
+func (l *Log) Commit(done func(error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.finished {
+		go done(engine.ErrClosed)
+		return
+	}
+	l.gathering.done = append(l.gathering.done, done)
+	l.start()
+}
+
+// Remove removes a record that is in the Log, and returns false if it is not.
+func (l *Log) Remove(s Stored) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.remove(s)
+}
+
+func (l *Log) remove(s Stored) bool {
+	i := find(l.segments, s.Sequence)
+	t := l.tags[s.Tag]
+	if i == len(l.segments) || t == nil || s.Sequence < max(l.floor, l.segments[i].first) || l.gone.add(Range{s.Sequence, s.Sequence}) == 0 {
+		return false
+	}
+	seg := l.segments[i]
+	seg.tags.remove(t)
+	seg.records--
+	seg.bytes -= s.Cost
+	l.records--
+	l.bytes -= s.Cost
+	t.records--
+	l.forgetTag(t)
+	l.removals = addRange(l.removals, Range{s.Sequence, s.Sequence})
+	if s.Sequence > l.floor {
+		seg.holes += s.Cost
+	}
+	l.raiseFloor()
+	l.compactAround(seg)
+	return true
+}
+
+// Oldest returns the oldest record that is left. Its calls, and those of RemoveOldest, must not overlap.
+func (l *Log) Oldest() (Stored, int64, bool) {
+	if o := l.oldest; o.Sequence > 0 && l.has(o.Sequence) {
+		return o, l.oldestStored, true
+	}
+	for {
+		v, err := l.head.Read(true)
+		var damage *DamageError
+		switch {
+		case err == nil:
+			l.oldest, l.oldestStored = Stored{v.Sequence(), string(v.Tag()), v.Cost()}, v.Stored()
+			return l.oldest, l.oldestStored, true
+		case !errors.As(err, &damage):
+			return Stored{}, 0, false
+		}
+	}
+}
+
+// has reports whether a number is not removed.
+func (l *Log) has(n uint64) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return n >= l.floor && !l.gone.has(n)
+}
+
+// RemoveOldest removes the record that Oldest returns, and damaged ones before it.
+func (l *Log) RemoveOldest() bool {
+	s, _, ok := l.Oldest()
+	if !ok {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if s.Sequence > l.floor {
+		before := Range{l.floor, s.Sequence - 1}
+		l.gone.add(before)
+		l.removals = addRange(l.removals, before)
+		l.raiseFloor()
+	}
+	return l.remove(s)
+}
+
+func (l *Log) forgetTag(t *tag) {
+	if t.records == 0 && t.waiting == 0 {
+		delete(l.tags, t.name)
+		if len(l.tags) == 0 {
+			l.tags = map[string]*tag{} // a map does not shrink
+		}
+	}
+}
+
+// raiseFloor moves the floor over removed records, and drops the segments before it, except the last one, which has the number to go on
+// from.
+func (l *Log) raiseFloor() {
+	before := l.floor
+	l.floor = min(l.gone.next(l.floor), l.next)
+	l.gone.forget(before, l.floor)
+	for len(l.segments) > 1 && l.segments[0].last < l.floor && l.segments[0] != l.active && !l.segments[0].compacting {
+		l.drop(l.segments[0])
+		l.segments = slices.Delete(l.segments, 0, 1)
+	}
+}
+
+// drop forgets what a segment has, and removes its file.
+func (l *Log) drop(s *segment) {
+	s.tags.each(func(t *tag, n uint32) bool { // only what is damaged is left
+		t.records -= uint64(n)
+		l.forgetTag(t)
+		return true
+	})
+	l.records -= s.records
+	l.bytes -= s.bytes
+	l.removeFile(s.name())
+}
+
+// removeFile removes a file, now or when the next one goes.
+func (l *Log) removeFile(name string) {
+	l.doomed = append(l.doomed, name)
+	l.doomed = slices.DeleteFunc(l.doomed, func(name string) bool { return l.config.Store.Remove(name) == nil })
+}
+
+// State is the state of a Log.
+type State struct {
+	Records     uint64
+	Bytes       int64
+	First, Next uint64 // the oldest number that is not removed, and the next to be given
+	Kept        uint64 // the first number of the oldest segment
+	Newest      uint64 // number of the newest record that is left; 0 if there is none
+	Last        uint64 // number of the last record that is stored
+	LastStored  int64
+	Err         error // why records wait
+}
+
+// State returns the state.
+func (l *Log) State() State {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	s := State{Records: l.records, Bytes: l.bytes, First: min(l.floor, l.newest+1), Next: l.next, Last: l.newest, LastStored: l.stored, Err: l.err}
+	if len(l.segments) > 0 {
+		s.Kept = l.segments[0].first
+	}
+	if l.records > 0 {
+		s.Newest = l.gone.previous(l.newest)
+	}
+	return s
+}
+
+// HasTag reports whether the Log knows a tag, so that a caller need not check it again.
+func (l *Log) HasTag(name string) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.tags[name] != nil
+}
+
+// Removed returns how many numbers of r are removed.
+func (l *Log) Removed(r Range) uint64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.removedIn(r)
+}
+
+func (l *Log) removedIn(r Range) (n uint64) {
+	if r.First < l.floor {
+		n = min(l.floor, r.Last+1) - r.First
+		r.First = l.floor
+	}
+	return n + l.gone.count(r)
+}
+
+// Count returns how many records have a number of at least from and a tag that match takes. It looks at the tables of whole segments,
+// and returns the numbers that the caller has to read itself because they are a part of one.
+func (l *Log) Count(from uint64, match func(tag string) bool) (n uint64, rest Range) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, s := range l.segments[find(l.segments, from):] {
+		if s.first < from && l.removedIn(Range{s.first, from - 1}) < from-s.first {
+			rest = Range{from, s.last}
+			continue
+		}
+		s.tags.each(func(t *tag, count uint32) bool {
+			if match(t.name) {
+				n += uint64(count)
+			}
+			return true
+		})
+	}
+	return n, rest
+}
+
+// Close stores what was appended, or gives up when ctx ends, and closes the files.
+func (l *Log) Close(ctx context.Context) error {
+	l.mu.Lock()
+	if l.closing {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closing = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.start()
+	ended := l.ended
+	l.mu.Unlock()
+	var err error
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+		close(l.stop)
+		<-ended
+	}
+	l.compactor.Wait()
+	l.head.Close()
+	return err
+}

@@ -1,0 +1,355 @@
+package log
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"example.com/ferry/engine"
+)
+
+const (
+	retryAfter  = 200 * time.Millisecond // between two attempts to write
+	maxUnsynced = 16 << 20               // bytes that wait for the sync of an interval
+	maxSpare    = 4 << 20
+	reserveStep = 1 << 16 // numbers that a sync allows to be given with an interval
+)
+
+// start has the goroutine run that writes, if it does not. The caller holds the lock.
+func (l *Log) start() {
+	if !l.running {
+		l.running = true
+		go l.run()
+	}
+}
+
+// run writes groups until none is left.
+func (l *Log) run() {
+	for {
+		l.mu.Lock()
+		g := l.gathering
+		work := len(g.buf) > 0 || len(g.done) > 0 || l.closing && len(l.removals) > 0
+		syncNow := l.syncDue || l.closing
+		if !work && !l.syncDue {
+			if l.closing {
+				l.mu.Unlock()
+				l.finish()
+				return
+			}
+			l.running = false
+			l.mu.Unlock()
+			return
+		}
+		if len(l.removals) > 0 && (work || syncNow) {
+			g.removed, l.removals = l.removals, nil
+			g.buf = appendFrame(g.buf, l.salt, frame{kind: removed, sequence: l.next, body: appendRanges(nil, g.removed)})
+		}
+		l.syncDue = false
+		l.gathering = &group{first: l.next, buf: l.spare[:0]}
+		l.spare = nil
+		l.mu.Unlock()
+		err := l.store(g, syncNow)
+		if err == nil && l.config.Stored != nil && len(g.entries) > 0 {
+			records := make([]Stored, len(g.entries))
+			for i, e := range g.entries {
+				records[i] = Stored{e.sequence, e.tag.name, int64(e.size)}
+			}
+			l.config.Stored(records)
+		}
+		for _, done := range g.done {
+			done(err)
+		}
+		runtime.Gosched() // publishers that wait for done append to the next group
+	}
+}
+
+// store writes a group, again and again until it succeeds or the Log may not wait.
+func (l *Log) store(g *group, syncNow bool) error {
+	if len(g.buf) > 0 {
+		l.unsynced = append(l.unsynced, g)
+	}
+	for {
+		err := l.write(syncNow)
+		l.mu.Lock()
+		l.err = err
+		l.mu.Unlock()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-l.stop:
+			return engine.ErrClosed
+		case <-time.After(retryAfter):
+		}
+	}
+}
+
+// write writes the groups that are not written, and syncs them unless the interval does later.
+func (l *Log) write(syncNow bool) error {
+	var waiting, size int64
+	for _, g := range l.unsynced {
+		if size += int64(len(g.buf)); !g.written {
+			waiting += int64(len(g.buf))
+		}
+	}
+	if waiting > 0 {
+		if l.config.Room != nil {
+			if err := l.config.Room(waiting); err != nil {
+				return err
+			}
+		}
+		if l.file != nil && l.end > headerSize && l.end+waiting > l.config.SegmentSize {
+			if err := l.seal(); err != nil {
+				return err
+			}
+		}
+		created, err := l.begin()
+		if err != nil {
+			return err
+		}
+		if err := l.writeGroups(); err != nil {
+			return l.abandon(err)
+		}
+		last := l.unsynced[len(l.unsynced)-1]
+		syncNow = syncNow || created || l.config.Interval == 0 || size > maxUnsynced || len(last.entries) > 0 && last.entries[len(last.entries)-1].sequence > l.reserved
+	}
+	if syncNow && l.file != nil && l.synced < l.end {
+		if err := l.sync(); err != nil {
+			return err
+		}
+	}
+	l.index()
+	if len(l.unsynced) > 0 && l.unsynced[0].written && l.synced == l.end {
+		l.recycle()
+	} else if len(l.unsynced) > 0 {
+		l.mu.Lock()
+		if !l.closing {
+			if l.timer == nil {
+				l.timer = time.AfterFunc(l.config.Interval, l.interval)
+			} else if len(l.unsynced) == 1 {
+				l.timer.Reset(l.config.Interval)
+			}
+		}
+		l.mu.Unlock()
+	}
+	return nil
+}
+
+// recycle forgets the groups that are on the disk.
+func (l *Log) recycle() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if buf := l.unsynced[0].buf; cap(buf) <= maxSpare {
+		l.spare = buf[:0]
+	}
+	clear(l.unsynced)
+	l.unsynced = l.unsynced[:0]
+}
+
+// interval is called when the time between two syncs is over.
+func (l *Log) interval() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closing {
+		l.syncDue = true
+		l.start()
+	}
+}
+
+// begin makes a segment, if none takes records.
+func (l *Log) begin() (created bool, err error) {
+	if l.file != nil {
+		return false, nil
+	}
+	l.mu.Lock()
+	l.serial++
+	s := &segment{first: l.unsynced[0].first, serial: l.serial, salt: l.salt, size: headerSize}
+	l.mu.Unlock()
+	s.last = s.first - 1
+	f, err := l.config.Store.Create(s.name())
+	if err == nil {
+		if _, err = f.WriteAt(s.header(), 0); err == nil {
+			err = l.config.Store.Sync()
+		}
+		if err != nil {
+			_ = f.Close()
+			l.mu.Lock()
+			l.removeFile(s.name())
+			l.mu.Unlock()
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("log: a new segment: %w", err)
+	}
+	l.file, l.end, l.synced, l.reserved = f, headerSize, 0, 0
+	l.mu.Lock()
+	l.active = s
+	l.segments = append(l.segments, s)
+	l.mu.Unlock()
+	return true, nil
+}
+
+// writeGroups writes the groups that are not written, behind one another.
+func (l *Log) writeGroups() error {
+	for _, g := range l.unsynced {
+		if g.written {
+			continue
+		}
+		if n := len(g.entries); l.config.Interval > 0 && n > 0 && g.entries[n-1].sequence > l.reserved {
+			b := appendFrame(nil, l.salt, frame{kind: reserve, sequence: g.entries[n-1].sequence + reserveStep})
+			if _, err := l.file.WriteAt(b, l.end); err != nil {
+				return err
+			}
+			l.end += int64(len(b))
+		}
+		if _, err := l.file.WriteAt(g.buf, l.end); err != nil {
+			return err
+		}
+		g.offset, g.written = l.end, true
+		l.end += int64(len(g.buf))
+	}
+	return nil
+}
+
+// sync has all that is written on the disk.
+func (l *Log) sync() error {
+	if err := l.file.Sync(); err != nil {
+		return l.abandon(err)
+	}
+	l.synced = l.end
+	if n := len(l.unsynced); n > 0 && l.config.Interval > 0 {
+		for _, g := range l.unsynced {
+			if n := len(g.entries); g.written && n > 0 && g.entries[n-1].sequence > l.reserved {
+				l.reserved = g.entries[n-1].sequence + reserveStep
+			}
+		}
+	}
+	return nil
+}
+
+// index makes the groups that are written readable.
+func (l *Log) index() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.active
+	for _, g := range l.unsynced {
+		if g.indexed || !g.written {
+			continue
+		}
+		g.indexed = true
+		for i := range g.entries {
+			e := &g.entries[i]
+			s.place(e, g.offset+int64(e.at))
+			e.tag.waiting--
+			if !l.gone.has(e.sequence) && e.sequence >= l.floor {
+				e.tag.records++
+				s.tags.add(e.tag, 1)
+				s.records++
+				s.bytes += int64(e.size)
+				l.records++
+				l.bytes += int64(e.size)
+			}
+			l.newest = max(l.newest, e.sequence)
+		}
+		s.ids += g.ids
+		s.removals = append(s.removals, g.removed...)
+	}
+	if s != nil {
+		s.size = l.end
+	}
+}
+
+// abandon ends the active segment where it was synced, after err. What is not on the disk is written to the next one. The file is not
+// touched again: after an error of fdatasync the kernel may have dropped what it could not write.
+func (l *Log) abandon(err error) error {
+	_ = l.file.Close() // nothing is confirmed by it
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.active
+	l.file, l.active = nil, nil
+	for i, g := range l.unsynced {
+		if i == 0 && g.first > s.first {
+			s.last = g.first - 1
+		} else if i == 0 {
+			s.last = s.first - 1
+		}
+		if g.indexed {
+			for i := range g.entries {
+				e := &g.entries[i]
+				e.tag.waiting++
+				if e.sequence >= l.floor && !l.gone.has(e.sequence) {
+					e.tag.records--
+					s.tags.remove(e.tag)
+					s.records--
+					s.bytes -= int64(e.size)
+					l.records--
+					l.bytes -= int64(e.size)
+				}
+			}
+		}
+		g.written, g.indexed = false, false
+	}
+	l.newest = min(l.newest, s.last)
+	s.size = l.synced
+	s.marks = slices.DeleteFunc(s.marks, func(m mark) bool { return m.offset >= l.synced })
+	s.tags.seal()
+	if l.synced == 0 { // nothing of it is on the disk
+		l.segments = without(l.segments, []*segment{s})
+		l.removeFile(s.name())
+	}
+	return fmt.Errorf("log: segment %s: %w", s.name(), err)
+}
+
+// seal ends the active segment with its summary.
+func (l *Log) seal() error {
+	l.mu.Lock()
+	s := l.active
+	var b []byte
+	added := l.removals // the counts are without these records
+	if len(added) > 0 {
+		b = appendFrame(b, l.salt, frame{kind: removed, sequence: l.next, body: appendRanges(nil, added)})
+		s.removals = append(s.removals, added...)
+		l.removals = nil
+	}
+	s.tags.seal()
+	end := l.end + int64(len(b))
+	b = s.appendSummary(b, end)
+	l.mu.Unlock()
+	_, err := l.file.WriteAt(b, l.end)
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		l.mu.Lock()
+		l.removals = append(added, l.removals...)
+		l.mu.Unlock()
+		return l.abandon(err)
+	}
+	err = l.file.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.size, s.sealed, s.removals = end, true, nil
+	l.file, l.active = nil, nil
+	l.unsynced = slices.DeleteFunc(l.unsynced, func(g *group) bool { return g.written })
+	l.raiseFloor()
+	l.compactAround(s)
+	if err != nil {
+		return fmt.Errorf("log: segment %s: %w", s.name(), err)
+	}
+	return nil
+}
+
+// finish seals the active segment when the Log is closed.
+func (l *Log) finish() {
+	_ = l.store(new(group), true) // what is not stored was refused already
+	if l.file != nil {
+		if err := l.seal(); err != nil && l.config.Failed != nil {
+			l.config.Failed("the last segment is not sealed: it is read in full at the next start", err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running, l.finished = false, true
+	close(l.ended)
+}
