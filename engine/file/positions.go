@@ -41,6 +41,7 @@ type positions struct {
 	live   int64 // bytes of one position of each cursor
 	anew   bool  // the file cannot be continued: it is written anew
 	synced bool
+	ended  bool // close has stored the last positions
 }
 
 // changed has a position written soon. The caller holds the lock of the stream.
@@ -61,7 +62,7 @@ func (p *positions) run(s *stream) {
 		for _, n := range s.named {
 			again = again || n.dirty
 		}
-		if err == nil && again {
+		if err == nil && again && !p.closed {
 			s.mu.Unlock()
 			continue
 		}
@@ -94,6 +95,9 @@ func (p *positions) later(s *stream) {
 func (p *positions) flush(s *stream, sync bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended {
+		return nil
+	}
 	s.mu.Lock()
 	anew := p.anew || p.file == nil || p.size > rewriteFrom && p.size > 4*p.live
 	var b []byte
@@ -164,16 +168,22 @@ func (p *positions) close(s *stream) error {
 	if p.timer != nil {
 		p.timer.Stop()
 	}
+	none := len(s.named) == 0
 	s.mu.Unlock()
-	if p.file == nil && len(s.named) == 0 {
+	p.mu.Lock()
+	none = none && p.file == nil
+	p.ended = none // a goroutine that comes late writes nothing: the directory may be another process's
+	p.mu.Unlock()
+	if none {
 		return nil
 	}
 	err := p.flush(s, true)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.ended = true
 	if p.file != nil {
 		err = errors.Join(err, p.file.Close())
-		p.file, p.anew = nil, true
+		p.file = nil
 	}
 	return err
 }
