@@ -55,9 +55,10 @@ var _ loop.Shutdowner = (*request)(nil)
 
 // requestFields are the fields of a head that the server reads, as views of it.
 type requestFields struct {
-	authorization, contentType, ack, origin, fetchSite, key, id, lastEvent []byte
-	preflight                                                              bool // Access-Control-Request-Method
-	websocketKey, websocketVersion, extensions                             []byte
+	authorization, contentType, ack, origin, fetchSite, referer, key, id, lastEvent []byte
+	preflight                                                                       bool // Access-Control-Request-Method
+	browser                                                                         bool // User-Agent is a browser's
+	websocketKey, websocketVersion, extensions                                      []byte
 }
 
 // Opened does nothing: the connection is open when a request begins.

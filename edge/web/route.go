@@ -27,6 +27,10 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 			if is("Origin") {
 				f.origin = value
 			}
+		case 7:
+			if is("Referer") {
+				f.referer = value
+			}
 		case 9:
 			switch {
 			case is("Ferry-Ack"):
@@ -34,6 +38,8 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 			case is("Ferry-Key"):
 				f.key = value
 			}
+		case 10:
+			f.browser = f.browser || is("User-Agent") && bytes.HasPrefix(value, []byte("Mozilla/"))
 		case 12:
 			if is("Content-Type") {
 				f.contentType = value
@@ -116,6 +122,10 @@ func (r *request) routeTag(data, name []byte) {
 	if t := query.Get("access_token"); len(token) == 0 && t != "" {
 		token = []byte(t)
 	}
+	if len(token) == 0 && len(r.fields.origin) == 0 && len(r.fields.fetchSite) == 0 && r.unknownPage(r.head.Authority.Of(data)) {
+		r.fail(403, "forbidden_origin", "a browser made the request and does not say for which page: send a token, or use https or localhost")
+		return
+	}
 	switch r.head.Method {
 	case http1.MethodPost:
 		r.beginPublish(token, name)
@@ -169,6 +179,20 @@ func (r *request) checkOrigin(authority []byte) bool {
 func (r *request) ofOtherSite() bool {
 	site := string(r.fields.fetchSite)
 	return site == "cross-site" || site == "same-site"
+}
+
+// unknownPage reports whether a browser may have made the request, which has neither Origin nor Sec-Fetch-Site, for a page of another site. Browsers send the
+// latter to https and localhost only. A page may leave Referer out, but not choose it.
+func (r *request) unknownPage(authority []byte) bool {
+	if len(r.fields.referer) == 0 {
+		return r.fields.browser
+	}
+	u, err := url.Parse(string(r.fields.referer))
+	if err != nil {
+		return true
+	}
+	_, known := r.ls.server.allowed(u.Scheme + "://" + u.Host)
+	return !known && !strings.EqualFold(u.Host, string(authority))
 }
 
 // sameOrigin reports whether the request is of a page of this server.

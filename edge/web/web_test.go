@@ -102,6 +102,31 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// TestUnknownPage: to other servers than https and localhost, browsers send no Sec-Fetch-Site. Without a token, such a request has to come from a page of the
+// server or of an origin that is allowed.
+func TestUnknownPage(t *testing.T) {
+	r := newRig(t, broker.Config{}, web.Config{Origins: []string{"https://app.example"}})
+	const path, browser = "/v1/tags/a?policy=block", "Mozilla/5.0 (X11; Linux x86_64)"
+	for _, fields := range [][]string{
+		{"User-Agent", browser}, // an image of a page without referrer
+		{"User-Agent", browser, "Referer", "http://evil.example/"},
+		{"Referer", "http://evil.example/"},
+		{"Referer", "://"},
+	} {
+		r.wantStatus(403, "GET", path, "", fields...)
+		r.wantStatus(200, "GET", "/v1/openapi.json", "", fields...)
+	}
+	for _, fields := range [][]string{
+		{"User-Agent", "curl/8.0"},
+		{"User-Agent", browser, "Referer", r.url("/page")},
+		{"User-Agent", browser, "Referer", "https://app.example/page"},
+		{"User-Agent", browser, "Authorization", "Bearer some-token-of-the-client"},
+		{"User-Agent", browser, "Sec-Fetch-Site", "same-origin"},
+	} {
+		r.events(path, fields...)
+	}
+}
+
 // TestOtherSite: a page of another site cannot subscribe by a request that a browser sends without Origin, such as that of an image.
 func TestOtherSite(t *testing.T) {
 	r := newRig(t, broker.Config{}, web.Config{Origins: []string{"https://app.example"}})
