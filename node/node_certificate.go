@@ -17,7 +17,9 @@ import (
 func (n *Node) openIdentity(cfg *config.Config) (err error) {
 	proxied := cfg.Proxy != nil && slices.ContainsFunc(cfg.Proxy.Listeners, usesNodeCertificate)
 	if n.id == nil && (proxied || len(cfg.Listeners) > 0 || cfg.Admin.OwnCertificate()) {
-		n.id, err = pki.Open(pki.Config{Dir: cfg.DataDir, Names: certificateNames(cfg)})
+		n.id, err = pki.Open(pki.Config{Dir: cfg.DataDir, Names: certificateNames(cfg), Unsaved: func(err error) {
+			n.log.Warn("the renewed certificate of the node is not stored", "err", err)
+		}})
 	}
 	return err
 }

@@ -27,11 +27,18 @@ const (
 	clockSkew   = time.Hour
 )
 
+// plausible is a time at which no node is made with a right clock. The first start of a device may come before its clock is set: the CA is then valid
+// from before this time until caLife after it, so it outlives the step of the clock.
+var plausible = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // openCA reads the CA's certificate. If the file is missing, it makes a certificate for key.
 func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	if cert, err := readCertificate(path); err == nil {
 		if !key.PublicKey.Equal(cert.PublicKey) {
 			return nil, fmt.Errorf("pki: %s does not belong to the key beside it: restore both, or remove both for a new authority", path)
+		}
+		if time.Now().Before(cert.NotBefore) {
+			return nil, fmt.Errorf("pki: %s is valid from %s on, and the clock says %s: set the clock", path, cert.NotBefore.Format(time.DateOnly), time.Now().Format(time.DateOnly))
 		}
 		if time.Now().After(cert.NotAfter) {
 			return nil, fmt.Errorf("pki: %s has expired on %s: remove it for a new one, and give that to the clients", path, cert.NotAfter.Format(time.DateOnly))
@@ -52,7 +59,8 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 		IsCA:                  true,
 		MaxPathLenZero:        true,
 	}
-	cert, err := issueCertificate(template, template, &key.PublicKey, key, caLife)
+	template.NotBefore, template.NotAfter = earlier(time.Now().Add(-clockSkew), plausible), later(time.Now(), plausible).Add(caLife)
+	cert, err := sign(template, template, &key.PublicKey, key)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +106,9 @@ func (id *Identity) currentCertificate() (*tls.Certificate, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := replaceFile(path, encode("CERTIFICATE", raw), 0o644); err != nil {
+		if err := replaceFile(path, encode("CERTIFICATE", raw), 0o644); err != nil && id.unsaved != nil {
+			id.unsaved(fmt.Errorf("%w: the node uses the new certificate, and makes another one at its next start", err))
+		} else if err != nil {
 			return nil, err
 		}
 		if leaf, err = x509.ParseCertificate(raw); err != nil {
@@ -111,7 +121,7 @@ func (id *Identity) currentCertificate() (*tls.Certificate, error) {
 
 // usable reports whether leaf is valid long enough, was issued by this CA and contains all names.
 func (id *Identity) usable(leaf *x509.Certificate) bool {
-	if time.Until(leaf.NotAfter) < renewBefore || leaf.CheckSignatureFrom(id.ca) != nil {
+	if time.Until(leaf.NotAfter) < renewBefore || time.Now().Before(leaf.NotBefore) || leaf.CheckSignatureFrom(id.ca) != nil {
 		return false
 	}
 	for _, n := range id.names {
@@ -147,10 +157,25 @@ func (id *Identity) IssueClient(name string) (certPEM, keyPEM []byte, err error)
 // issueCertificate signs template. The certificate is valid for the duration life, but not longer than parent.
 func issueCertificate(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey, life time.Duration) ([]byte, error) {
 	template.NotBefore = time.Now().Add(-clockSkew)
-	template.NotAfter = time.Now().Add(life)
-	if parent != template && template.NotAfter.After(parent.NotAfter) {
-		template.NotAfter = parent.NotAfter
+	template.NotAfter = earlier(time.Now().Add(life), parent.NotAfter)
+	return sign(template, parent, public, key)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func sign(template, parent *x509.Certificate, public *ecdsa.PublicKey, key *ecdsa.PrivateKey) ([]byte, error) {
 	raw, err := x509.CreateCertificate(rand.Reader, template, parent, public, key)
 	if err != nil {
 		return nil, fmt.Errorf("pki: issue a certificate for %q: %w", template.Subject.CommonName, err)

@@ -30,6 +30,10 @@ type Config struct {
 	// Names are the host names and IP addresses in the node's certificate. The certificate also has 127.0.0.1, ::1, localhost
 	// and the machine's host name.
 	Names []string
+
+	// Unsaved is called with the error if a renewed certificate cannot be written. The Identity uses it all the same. nil makes that an error of the
+	// handshake.
+	Unsaved func(error)
 }
 
 // Identity is the identity in an opened data directory. Its methods may overlap.
@@ -38,6 +42,8 @@ type Identity struct {
 	ca    *x509.Certificate
 	caKey *ecdsa.PrivateKey
 	token string
+
+	unsaved func(error)
 
 	resetKey [32]byte
 
@@ -55,7 +61,7 @@ func Open(c Config) (*Identity, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("pki: data directory %s: %w: make it, or choose another one", dir, err)
 	}
-	id := &Identity{dir: dir, names: withLocal(c.Names)}
+	id := &Identity{dir: dir, names: withLocal(c.Names), unsaved: c.Unsaved}
 	var err error
 	if id.caKey, err = openKey(filepath.Join(dir, CAKeyFile)); err != nil {
 		return nil, err

@@ -229,6 +229,7 @@ func TestClientCertificates(t *testing.T) {
 func TestRenewal(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(plausible))
 		id := open(t, dir)
 		serial := func() string {
 			c, err := id.serverCertificate(nil)
@@ -259,6 +260,67 @@ func TestRenewal(t *testing.T) {
 		time.Sleep(caLife)
 		if _, err := Open(Config{Dir: dir}); err == nil || !strings.Contains(err.Error(), CAFile) {
 			t.Errorf("Open with an authority that has expired = %v, want an error that names %s", err, CAFile)
+		}
+	})
+}
+
+// TestWrongClock: a device starts for the first time with a clock of the year 2000. After the clock was set, the authority is still valid, and the node has a
+// certificate for now. With a clock that was set back, the node renews a certificate that is not valid yet.
+func TestWrongClock(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		check := func(id *Identity) {
+			t.Helper()
+			c, err := id.serverCertificate(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			roots := x509.NewCertPool()
+			roots.AddCert(id.ca)
+			if _, err := c.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: "localhost"}); err != nil {
+				t.Error(err)
+			}
+		}
+		id := open(t, dir)
+		check(id)
+		time.Sleep(time.Until(plausible.AddDate(1, 0, 0)))
+		check(id)
+		check(open(t, dir))
+		early := *id.server.Leaf
+		early.NotBefore = time.Now().Add(time.Hour)
+		if id.usable(&early) {
+			t.Error("a certificate that is not valid yet is usable")
+		}
+	})
+}
+
+// TestRenewalThatCannotBeWritten: the node serves the renewed certificate, and says that it is not stored.
+func TestRenewalThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var unsaved []error
+		id, err := Open(Config{Dir: dir, Unsaved: func(err error) { unsaved = append(unsaved, err) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, ServerFile)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, ServerFile, "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(leafLife - renewBefore + time.Hour)
+		for range 3 {
+			c, err := id.serverCertificate(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if time.Until(c.Leaf.NotAfter) < renewBefore {
+				t.Errorf("serves a certificate until %v", c.Leaf.NotAfter)
+			}
+		}
+		if len(unsaved) != 1 || !strings.Contains(unsaved[0].Error(), ServerFile) {
+			t.Errorf("got %v, want one error that names %s", unsaved, ServerFile)
 		}
 	})
 }
