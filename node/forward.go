@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/internal/regularfile"
@@ -52,7 +53,7 @@ func nodeID(dir string) (string, error) {
 	random := make([]byte, 4)
 	_, _ = rand.Read(random) // it never fails
 	id := host[:min(len(host), native.MaxNodeID-9)] + "-" + hex.EncodeToString(random)
-	if err := os.WriteFile(path, []byte(id+"\n"), 0o644); err != nil { //nolint:gosec // it is no secret
+	if err := atomicfile.Write(path, []byte(id+"\n"), 0o644); err != nil {
 		return "", fmt.Errorf("node: %w", err)
 	}
 	return id, nil

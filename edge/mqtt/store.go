@@ -278,7 +278,7 @@ func (v *Server) write(name string, content any) error {
 	if err != nil {
 		return fmt.Errorf("mqtt: %s: %w", name, err)
 	}
-	if err := atomicfile.Write(filepath.Join(v.cfg.Dir, name), b); err != nil {
+	if err := atomicfile.Write(filepath.Join(v.cfg.Dir, name), b, 0o600); err != nil {
 		return fmt.Errorf("mqtt: %w", err)
 	}
 	return nil

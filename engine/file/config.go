@@ -20,7 +20,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // writeConfig replaces the file with the Config of a stream.
 func writeConfig(path string, c engine.Config) error {
 	b := appendConfig([]byte{configVersion}, c)
-	return atomicfile.Write(path, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
+	return atomicfile.Write(path, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), 0o600)
 }
 
 func readConfig(path string) (engine.Config, error) {

@@ -135,7 +135,7 @@ func (p *positions) write(b []byte, anew, sync bool) error {
 			_ = p.file.Close() // it is replaced
 			p.file = nil
 		}
-		if err := atomicfile.Write(p.path, b); err != nil {
+		if err := atomicfile.Write(p.path, b, 0o600); err != nil {
 			return err
 		}
 		f, err := os.OpenFile(p.path, os.O_RDWR, 0)

@@ -1,34 +1,65 @@
-// Package atomicfile replaces files so that after a crash there is the old one or the new one.
+// Package atomicfile makes and replaces files so that after a crash there is the old one or the new one.
 //
-//	err := atomicfile.Write("data/state.json", content)
+//	err := atomicfile.Write("data/state.json", content, 0o600)
 package atomicfile
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
+	"time"
 )
 
-// Write makes content the content of a file with mode 0600. It is on the disk when Write returns.
-func Write(path string, content []byte) error {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, ".new-*") // mode 0600
+// Write makes content the content of a file. It is on the disk when Write returns.
+func Write(path string, content []byte, mode fs.FileMode) error {
+	return write(path, content, mode, func(temp string) error { return os.Rename(temp, path) })
+}
+
+// Create is Write for a file that does not exist. If several processes create it at the same time, all find the content of one of them. A file that
+// exists stays as it is, and is no error.
+func Create(path string, content []byte, mode fs.FileMode) error {
+	return write(path, content, mode, func(temp string) error {
+		err := os.Link(temp, path)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+		return errors.Join(err, os.Remove(temp))
+	})
+}
+
+// stale is the age at which a temporary file is one of a process that has ended.
+const stale = time.Minute
+
+// write writes a temporary file and syncs it, and has place give it its name. It removes what processes that were killed have left of earlier writes.
+func write(path string, content []byte, mode fs.FileMode, place func(temp string) error) error {
+	dir, pattern := filepath.Dir(path), "."+filepath.Base(path)+".new-*"
+	temp, err := os.CreateTemp(dir, pattern) // mode 0600
 	if err != nil {
 		return err
 	}
 	_, err = temp.Write(content)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
+	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
+	if err == nil {
+		err = place(temp.Name())
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(temp.Name())))
+		_ = os.Remove(temp.Name()) // it may be gone
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	left, _ := filepath.Glob(filepath.Join(dir, pattern)) // the pattern is valid, or finds nothing
+	for _, each := range left {
+		if info, err := os.Lstat(each); err == nil && time.Since(info.ModTime()) > stale {
+			_ = os.Remove(each) // the next write tries again
+		}
 	}
 	return SyncDir(dir)
 }
 
-// SyncDir makes renames and removals in a directory outlive a crash. On Windows it does nothing: directories cannot be synced there.
+// SyncDir makes renames and removals in a directory outlive a crash, if the operating system and the file system can: on Windows it does nothing.
 func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -37,7 +68,10 @@ func SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+	if err = d.Sync(); errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	if err = errors.Join(err, d.Close()); err != nil {
 		return fmt.Errorf("sync %s: %w", dir, err)
 	}
 	return nil

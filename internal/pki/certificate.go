@@ -16,6 +16,8 @@ import (
 	"net"
 	"path/filepath"
 	"time"
+
+	"example.com/ferry/internal/atomicfile"
 )
 
 // The lifetimes of certificates. The node's certificate is renewed renewBefore before its end. A certificate is valid from one
@@ -64,7 +66,7 @@ func openCA(path string, key *ecdsa.PrivateKey) (*x509.Certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := createFile(path, encode("CERTIFICATE", cert), 0o644); err != nil {
+	if err := written(path, atomicfile.Create(path, encode("CERTIFICATE", cert), 0o644)); err != nil {
 		return nil, err
 	}
 	return readCertificate(path)
@@ -106,7 +108,7 @@ func (id *Identity) currentCertificate() (*tls.Certificate, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := replaceFile(path, encode("CERTIFICATE", raw), 0o644); err != nil && id.unsaved != nil {
+		if err := written(path, atomicfile.Write(path, encode("CERTIFICATE", raw), 0o644)); err != nil && id.unsaved != nil {
 			id.unsaved(fmt.Errorf("%w: the node uses the new certificate, and makes another one at its next start", err))
 		} else if err != nil {
 			return nil, err

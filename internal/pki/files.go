@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"example.com/ferry/internal/atomicfile"
 )
 
 // openKey reads a private key. If the file is missing, it creates a key.
@@ -93,7 +95,7 @@ func ensureSecretFile(path string, content func() ([]byte, error)) error {
 		if err != nil {
 			return err
 		}
-		return createFile(path, data, 0o600)
+		return written(path, atomicfile.Create(path, data, 0o600))
 	case err != nil:
 		return fmt.Errorf("pki: %w", err)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
@@ -114,54 +116,10 @@ func readPEM(path, kind string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// createFile writes path unless it exists. If several processes create path at the same time, one succeeds and all use its file.
-func createFile(path string, data []byte, mode fs.FileMode) error {
-	return writeFile(path, data, mode, func(temp string) error {
-		err := os.Link(temp, path)
-		if errors.Is(err, fs.ErrExist) {
-			err = nil
-		}
-		return errors.Join(err, os.Remove(temp))
-	})
-}
-
-// replaceFile writes path. It replaces an existing file.
-func replaceFile(path string, data []byte, mode fs.FileMode) error {
-	return writeFile(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
-}
-
-// writeFile writes data to a temporary file and syncs that file to disk. It then calls place, which renames the file to path. When
-// writeFile returns, the new name is on disk, too.
-func writeFile(path string, data []byte, mode fs.FileMode, place func(temp string) error) error {
-	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // mode 0600
+// written explains an error of writing to the data directory.
+func written(path string, err error) error {
 	if err != nil {
-		return fmt.Errorf("pki: cannot write to data directory %s: %w: make it writable, or choose another one", dir, err)
-	}
-	_, err = temp.Write(data)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err == nil {
-		err = place(temp.Name())
-	} else {
-		_ = os.Remove(temp.Name())
-	}
-	if err != nil {
-		return fmt.Errorf("pki: write %s: %w", path, err)
-	}
-	return syncDir(dir)
-}
-
-// syncDir syncs the names in dir to disk, if the operating system can.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("pki: %w", err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return fmt.Errorf("pki: sync %s: %w", dir, err)
+		return fmt.Errorf("pki: cannot write to data directory %s: %w: make it writable, or choose another one", filepath.Dir(path), err)
 	}
 	return nil
 }

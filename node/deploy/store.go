@@ -209,7 +209,7 @@ func (s *Store) Add(spec Spec, module []byte, now time.Time) (Function, error) {
 			return f, fmt.Errorf("deploy: %w", err)
 		}
 	}
-	if err := atomicfile.Write(s.file(spec.Name, number), module); err != nil {
+	if err := atomicfile.Write(s.file(spec.Name, number), module, 0o600); err != nil {
 		return f, fmt.Errorf("deploy: %w", err)
 	}
 	return f, nil
@@ -234,7 +234,7 @@ func (s *Store) Commit(f Function) error {
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err == nil {
-		err = atomicfile.Write(filepath.Join(s.dir, f.Name, manifest), text)
+		err = atomicfile.Write(filepath.Join(s.dir, f.Name, manifest), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("deploy: %w", err)

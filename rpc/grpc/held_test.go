@@ -132,7 +132,7 @@ func TestUnreadResponse(t *testing.T) {
 	const size = 2 << 20
 	svc := newReading(size)
 	close(svc.gate)
-	r := newRig(t, svc, &grpc.Config{ResponseTimeout: 100 * time.Millisecond}, nil)
+	r := newRig(t, svc, &grpc.Config{ResponseTimeout: 3 * time.Second}, nil)
 	nc, err := r.transport.Dial(t.Context(), r.addr)
 	if err != nil {
 		t.Fatal(err)

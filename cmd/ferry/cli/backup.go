@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
 )
@@ -182,7 +183,7 @@ func writeNewFile(path string, write func(io.Writer) error) (size int64, err err
 	if err := os.Link(f.Name(), path); err != nil { // unlike Rename, it replaces no file
 		return 0, err
 	}
-	return info.Size(), errors.Join(os.Remove(f.Name()), syncDir(filepath.Dir(path)))
+	return info.Size(), errors.Join(os.Remove(f.Name()), atomicfile.SyncDir(filepath.Dir(path)))
 }
 
 type restoreCmd struct {
@@ -245,7 +246,7 @@ func (c *restoreCmd) Run(e *env) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(partial))
 	}
-	if err := syncDir(parent); err != nil {
+	if err := atomicfile.SyncDir(parent); err != nil {
 		return err
 	}
 	return e.print(fmt.Appendf(nil, "%s: %d streams, as of %s\n", c.DataDir, len(m.Streams), m.Made.Local().Format("2006-01-02 15:04:05")))

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
+
+	"example.com/ferry/internal/atomicfile"
 )
 
 // syncTree syncs all files and directories below dir, and dir, to the disk. It syncs a directory after what is in it.
@@ -27,7 +27,7 @@ func syncTree(dir string) error {
 			return err
 		}
 	}
-	return syncDir(dir)
+	return atomicfile.SyncDir(dir)
 }
 
 // syncFile opens the file for writing, because Windows syncs no other.
@@ -37,21 +37,6 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// syncDir syncs the names in a directory, if the operating system and the file system can.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	if err = d.Sync(); errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, d.Close())
 }
 
 // makeDirs is os.MkdirAll. The names of the directories that it makes are on the disk when it returns.
@@ -66,5 +51,5 @@ func makeDirs(dir string) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(above)
+	return atomicfile.SyncDir(above)
 }
