@@ -75,7 +75,7 @@ func TestPlan(t *testing.T) {
 	expect("a wrong value of the node", bundle(t, map[string]string{"node.yaml": text + "log: {level: '${FERRY_TEST_OF_THE_NODE}'}\n"}), "", "", "log.level: this value is not valid")
 	expect("names of the node's values", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: '${FERRY_TEST_OF_THE_NODE}', token: of-another-client}, ", 1)}), "identities[0] >", "", "")
 	expect("a token file that is missing", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: a, token_file: '/${FERRY_TEST_OF_THE_NODE}'}, ", 1)}), "", "", "identities[0].token_file: this value is not valid")
-	expect("a token file without an end", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: a, token_file: '"+os.DevNull+"'}, ", 1)}), "identities[0] >", "not a regular file", "")
+	expect("a token file without an end", bundle(t, map[string]string{"node.yaml": strings.Replace(text, "identities: [", "identities: [{name: a, token_file: '"+os.DevNull+"'}, ", 1)}), "", "", "not a regular file")
 	expect("a mistake in an included file", bundle(t, map[string]string{"node.yaml": "include: more.yaml\n" + text, "more.yaml": "log:\n  colour: debug\n"}), "", "", "more.yaml:2:3: log.colour: unknown field")
 	if err := os.WriteFile(token, []byte("another token of the pump"), 0o600); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 
 	"example.com/ferry/cmd/ferry/top"
 	"example.com/ferry/internal/needs"
+	"example.com/ferry/internal/pki"
 )
 
 const localToken = "bG9jYWwtdG9rZW4tb2YtdGhlLW5vZGU" // base64url, as the node makes it
@@ -26,12 +28,17 @@ func adminServer(t *testing.T, token string) (url string, got func() string) {
 	var mu sync.Mutex
 	var presented string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		presented = r.Header.Get("Authorization")
-		mu.Unlock()
+		if r.URL.Path != pki.ProofPath {
+			mu.Lock()
+			presented = r.Header.Get("Authorization")
+			mu.Unlock()
+		}
 		switch {
 		case token != "" && r.Header.Get("Authorization") != "Bearer "+token:
 			http.Error(w, "this server wants its token", http.StatusUnauthorized)
+		case r.URL.Path == pki.ProofPath:
+			local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+			_, _ = io.WriteString(w, pki.Proof(localToken, r.URL.Query().Get("nonce"), local.String()))
 		case r.URL.Path == "/api/functions":
 			_, _ = io.WriteString(w, `[{"name":"averages","running":true,"handled":7}]`)
 		case r.URL.Path == "/metrics":
