@@ -63,9 +63,10 @@ func (p *publisher) append(st *storedStream, list []engine.Record, bytes int, c 
 func (p *publisher) abandon(st *storedStream) {
 	p.order.Lock()
 	defer p.order.Unlock()
-	if p.lane != nil && p.lane.stream == st {
-		p.account.Abandon(p.lane, st.goneNotice(p.tag, 0))
-	}
+	p.account.Abandon(func(of any) bool { // the tag may have moved to another stream since
+		l, ok := of.(*lane)
+		return ok && l.stream == st
+	}, st.goneNotice(p.tag, 0))
 }
 
 // appended is called by the engine at the end of each append, in order.

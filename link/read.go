@@ -78,6 +78,8 @@ func (w *worker) read() bool {
 	defer o.Unlock()
 	var damage *spool.CorruptError
 	switch {
+	case w.generation != o.generation: // what was sent may be unsent again: the next read begins there
+		return true
 	case errors.As(err, &damage):
 		o.cfg.Log.Error("link: the spool is damaged", "err", err)
 		return true

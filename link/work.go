@@ -57,13 +57,14 @@ func (o *Outbox) nextLook() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	next := lookAgain
-	if oldest, waits := o.safe.oldest(); waits {
+	if oldest, waits := o.safe.oldest(); waits && o.writes.due() {
 		next = min(next, time.Until(oldest.Add(o.cfg.SafeWithin)))
 	}
-	for _, r := range [...]*retry{&o.reads, &o.writes} {
-		if r.err != nil {
-			next = min(next, time.Until(r.at))
-		}
+	if o.writes.err != nil && o.mustWrite() {
+		next = min(next, time.Until(o.writes.at))
+	}
+	if o.reads.err != nil && o.connected() && !o.disk.drained() {
+		next = min(next, time.Until(o.reads.at))
 	}
 	return max(next, time.Millisecond)
 }

@@ -2,6 +2,7 @@ package mqttbridge
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/mqtt"
+	"example.com/ferry/protocol/native"
 )
 
 // inlet publishes on this node what comes over one connection, in order. It confirms a message when the node has stored it.
@@ -111,7 +113,7 @@ func (in *inlet) run() {
 // publishNext publishes the first message that waits. It returns false if there is none, or the connection has ended.
 func (in *inlet) publishNext() bool {
 	in.mu.Lock()
-	if in.waiting.Len() == 0 {
+	if in.waiting.Len() == 0 || in.ctx.Err() != nil {
 		in.mu.Unlock()
 		return false
 	}
@@ -142,6 +144,10 @@ func (in *inlet) publishNext() bool {
 		return true
 	}
 	t, err := in.tag(name)
+	if err != nil && !refusedForGood(err) {
+		in.conn.fail(err)
+		return false
+	}
 	if err != nil {
 		in.drop(dropForbidden)
 		in.done(r, mqtt.NotAuthorized)
@@ -150,6 +156,13 @@ func (in *inlet) publishNext() bool {
 	contentType, _ := e.Properties.Text(mqtt.ContentType)
 	typ, guessed := mqttmessage.TypeOf(contentType, p.Payload)
 	return in.publish(t, broker.Message{Type: typ, Payload: p.Payload, Extension: mqttmessage.AppendEntry(nil, e)}, guessed, r)
+}
+
+// refusedForGood reports whether the node will never take the message. After other errors, such as at the end of the bridge's client, it is not confirmed,
+// and the other broker sends it again on the next connection.
+func refusedForGood(err error) bool {
+	var e *native.Error
+	return errors.As(err, &e) && (e.Code == native.CodeInvalid || e.Code == native.CodeBadRequest || e.Code == native.CodeTooLarge || e.Code == native.CodeForbidden)
 }
 
 // publish publishes one message, whose type may be guessed. It waits for credit.
@@ -168,6 +181,9 @@ func (in *inlet) publish(t *broker.LocalTag, one broker.Message, guessed bool, r
 		case err != nil && guessed && m[0].Type != ferry.Raw: // the guess was wrong
 			m[0].Type = ferry.Raw
 			continue
+		case err != nil && !refusedForGood(err):
+			in.conn.fail(err)
+			return false
 		case err != nil:
 			in.drop(dropInvalid)
 			in.done(r, mqtt.PayloadFormatInvalid)

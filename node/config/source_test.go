@@ -319,7 +319,7 @@ names: [&host 'h${FERRY_TEST_NUMBER}', b, *host]
 log: {level: &level '${FERRY_TEST_NONE:debug}'}
 identities:
   - {name: a, token: &token '${file:token}', publish: [*token, *number]}
-  - {name: *level, token: *token}
+  - {name: *level, common_name: *token}
 `), Program{})
 	if err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ identities:
 		{got.Limits.MaxTags, 42},
 		{got.Names, []string{"h42", "b", "h42"}},
 		{got.Identities[1].Name, "debug"},
-		{got.Identities[1].Token, "0123456789012345"},
+		{got.Identities[1].CommonName, "0123456789012345"},
 		{got.Identities[0].Publish, []string{"0123456789012345", "42"}},
 		{got.Redacted().Identities[0].Publish, []string{redacted, "42"}},
 		{got.Limits.Queue, Size(64 << 10)},

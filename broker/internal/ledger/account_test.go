@@ -174,7 +174,7 @@ func TestAbandonAndLost(t *testing.T) {
 	a.Enter(Run{Lane: "gone", Count: 3, Bytes: 10})
 	a.Enter(Run{Lane: "closed", Count: 1, Bytes: 10})
 	a.Enter(Run{Lane: "gone", Count: 2, Bytes: 10})
-	a.Abandon("gone", Notice{})
+	a.Abandon(func(lane any) bool { return lane == "gone" }, Notice{})
 	c.expect(t, "notice 3", "credit 10")
 	a.Lost("closed")
 	c.expect(t)

@@ -90,13 +90,13 @@ func (a *Account) Lost(lane any) {
 	}
 }
 
-// Abandon settles all runs of a lane that is no more: they count as dropped because of why. No run of the lane is entered later.
-func (a *Account) Abandon(lane any, why Notice) {
+// Abandon settles all runs of the lanes that are no more, as gone says: they count as dropped because of why. No run of these lanes is entered later.
+func (a *Account) Abandon(gone func(lane any) bool, why Notice) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := a.runs.All()
 	for i := a.next; i < len(all); i++ {
-		if r := &all[i]; r.Lane == lane && r.state == appended {
+		if r := &all[i]; r.state == appended && gone(r.Lane) {
 			r.Notice, r.state = why, settled
 			r.Notice.Count = uint32(r.Count)
 		}
