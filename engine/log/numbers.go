@@ -168,3 +168,13 @@ func addRange(list []Range, r Range) []Range {
 	}
 	return append(list, r)
 }
+
+// upTo appends what ranges have up to last to list.
+func upTo(list, ranges []Range, last uint64) []Range {
+	for _, r := range ranges {
+		if r.First <= last {
+			list = append(list, Range{r.First, min(r.Last, last)})
+		}
+	}
+	return list
+}

@@ -180,7 +180,10 @@ func (l *Log) recount() error {
 		})
 	}
 	l.gone.forget(0, l.floor)
-	l.next = l.newest + 1
+	if l.next = l.gone.next(l.newest + 1); l.next > l.newest+1 { // removed numbers are not given again
+		l.newest = l.next - 1
+		l.segments[len(l.segments)-1].last = l.newest
+	}
 	for _, t := range l.tags {
 		l.forgetTag(t)
 	}

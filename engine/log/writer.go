@@ -254,6 +254,9 @@ func (l *Log) index() {
 		}
 		s.ids += g.ids
 		s.removals = append(s.removals, g.removed...)
+		for _, r := range g.removed { // Pass: nothing has these numbers
+			s.last, l.newest = max(s.last, r.Last), max(l.newest, r.Last)
+		}
 	}
 	if s != nil {
 		s.size = l.end
@@ -305,12 +308,16 @@ func (l *Log) abandon(err error) error {
 func (l *Log) seal() error {
 	l.mu.Lock()
 	s := l.active
+	named := upTo(nil, l.removals, s.last) // the counts are without these records. The next groups name them again
+	for _, g := range l.unsynced {
+		if !g.written {
+			named = upTo(named, g.removed, s.last)
+		}
+	}
 	var b []byte
-	added := l.removals // the counts are without these records
-	if len(added) > 0 {
-		b = appendFrame(b, l.salt, frame{kind: removed, sequence: l.next, body: appendRanges(nil, added)})
-		s.removals = append(s.removals, added...)
-		l.removals = nil
+	if len(named) > 0 {
+		b = appendFrame(b, l.salt, frame{kind: removed, sequence: l.next, body: appendRanges(nil, named)})
+		s.removals = append(s.removals, named...)
 	}
 	s.tags.seal()
 	end := l.end + int64(len(b))
@@ -321,9 +328,6 @@ func (l *Log) seal() error {
 		err = l.file.Sync()
 	}
 	if err != nil {
-		l.mu.Lock()
-		l.removals = append(added, l.removals...)
-		l.mu.Unlock()
 		return l.abandon(err)
 	}
 	err = l.file.Close()
