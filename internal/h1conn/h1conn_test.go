@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry/internal/h1conn"
@@ -190,6 +191,30 @@ func TestExpect(t *testing.T) {
 	}
 }
 
+// TestExpectAfterPause: the time that one response had does not count for the 100 Continue of the next request.
+func TestExpectAfterPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		nc, far := net.Pipe()
+		defer nc.Close()
+		cfg := &h1conn.Config{Limits: &http1.Limits{}, MaxBody: 1000, HeaderTimeout: time.Minute, BodyTimeout: time.Second, IdleTimeout: time.Minute, Handle: echo}
+		go h1conn.NewConn(far, cfg).Serve()
+		in := bufio.NewReader(nc)
+		for i := range 2 {
+			_, _ = io.WriteString(nc, "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+			if line, err := in.ReadString('\n'); line != "HTTP/1.1 100 Continue\r\n" {
+				t.Fatalf("request %d: got %q, %v", i+1, line, err)
+			}
+			_, _ = in.ReadString('\n')
+			_, _ = io.WriteString(nc, "hi")
+			if _, body := read(t, in, "POST"); body != "POST /  hi" {
+				t.Errorf("request %d: got %q", i+1, body)
+			}
+			time.Sleep(2 * cfg.BodyTimeout)
+		}
+	})
+}
+
 // TestSlowClients: a head or a body that does not come in time ends the connection with a status.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
@@ -287,6 +312,56 @@ func TestGoodbye(t *testing.T) {
 	close(release)
 	if r := <-done; string(r.Body) != "POST /busy  b" || r.KeepAlive || h1conn.Get(r.Fields, "draining") != "1" {
 		t.Errorf("the request in progress gets %+v with %q, want a response that ends the connection", r, r.Body)
+	}
+}
+
+// drainedConn drains its connection each time that a deadline for reading is set.
+type drainedConn struct {
+	net.Conn
+	drain func()
+}
+
+func (c *drainedConn) SetReadDeadline(at time.Time) error {
+	go c.drain()
+	time.Sleep(2 * time.Millisecond) // so that Drain waits for the lock, if it is held; the result does not depend on it
+	return c.Conn.SetReadDeadline(at)
+}
+
+// TestDrainBetweenPipelined: of requests that have arrived together, none is handled behind a goodbye, and each handled one gets its response.
+func TestDrainBetweenPipelined(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		near, far := net.Pipe()
+		_ = near.SetDeadline(time.Now().Add(patience))
+		handled := 0
+		var c *h1conn.Conn
+		cfg := &h1conn.Config{Limits: &http1.Limits{}, MaxBody: 1000, HeaderTimeout: patience, BodyTimeout: patience, IdleTimeout: patience}
+		watched := &drainedConn{Conn: far, drain: func() {}}
+		cfg.Handle = func(r *h1conn.Request) h1conn.Response {
+			handled++
+			watched.drain = c.Drain
+			return h1conn.Response{Status: http.StatusOK}
+		}
+		c = h1conn.NewConn(watched, cfg)
+		done := make(chan bool)
+		go func() {
+			c.Serve()
+			close(done)
+		}()
+		go func() { _, _ = io.WriteString(near, strings.Repeat("GET / HTTP/1.1\r\nHost: h\r\n\r\n", 3)) }()
+		in := bufio.NewReader(near)
+		answered, last := 0, false
+		for !last {
+			r, _ := read(t, in, "GET")
+			if last = r.Close; r.StatusCode == http.StatusOK {
+				answered++
+			}
+		}
+		near.Close()
+		<-done
+		if answered != handled {
+			t.Fatalf("%d requests were handled, %d of them got a response before the goodbye", handled, answered)
+		}
 	}
 }
 

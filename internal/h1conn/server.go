@@ -42,7 +42,7 @@ type Request struct {
 // malformed, and ErrTooLarge for one that exceeds Config.MaxBody.
 func (r *Request) Body(grow func(bytes int) error) ([]byte, error) {
 	c := r.conn
-	_ = c.nc.SetReadDeadline(time.Now().Add(c.cfg.BodyTimeout))
+	_ = c.nc.SetDeadline(time.Now().Add(c.cfg.BodyTimeout)) // also for writing: that of the response before may have passed
 	if c.head.Expect {
 		if _, err := io.WriteString(c.nc, http1.Continue); err != nil {
 			return nil, err
@@ -166,11 +166,16 @@ func closeWrite(nc net.Conn) error {
 // awaitRequest waits for the first byte of a request. It returns false at the end of the connection.
 func (c *Conn) awaitRequest() bool {
 	c.mu.Lock()
+	if c.r < c.w { // the connection is not idle: no goodbye may come before the response
+		c.state = receiving
+		c.mu.Unlock()
+		return true
+	}
 	c.state = idle
-	if len(c.buf) > smallBuffer && c.r == c.w {
+	if len(c.buf) > smallBuffer {
 		c.buf = make([]byte, smallBuffer)
 	}
-	if c.draining && c.r == c.w {
+	if c.draining {
 		c.sayGoodbye(c.cfg.Farewell)
 	} else {
 		wait := c.cfg.IdleTimeout
@@ -181,28 +186,22 @@ func (c *Conn) awaitRequest() bool {
 	}
 	c.begun = true
 	c.mu.Unlock()
-	if c.r == c.w {
-		err := c.fill()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		switch {
-		case c.state == parting:
-			c.discard(err)
-			return false
-		case isTimeout(err):
-			c.sayGoodbye(nil)
-			c.discard(nil)
-			return false
-		case err != nil:
-			return false
-		}
-		c.state = receiving
-		return true
-	}
+	err := c.fill()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state = receiving
-	return true
+	switch {
+	case c.state == parting:
+	case isTimeout(err):
+		c.sayGoodbye(nil)
+		err = nil
+	case err == nil:
+		c.state = receiving
+	}
+	ends := c.state == parting
+	c.mu.Unlock()
+	if ends {
+		c.discard(err)
+	}
+	return !ends && err == nil
 }
 
 func isTimeout(err error) bool {
