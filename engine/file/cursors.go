@@ -110,10 +110,10 @@ func (s *stream) CreateCursor(_ context.Context, c engine.CursorConfig) error {
 		s.create(c, from)
 	}
 	s.mu.Unlock()
-	if err != nil || n != nil {
+	if err != nil {
 		return err
 	}
-	return s.positions.flush(s, true)
+	return s.positions.flush(s, true) // also if it exists: another call may be writing it, or have failed
 }
 
 // create makes a named cursor. The caller holds the lock.

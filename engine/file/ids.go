@@ -11,6 +11,7 @@ import (
 
 // duplicates remembers the IDs of stored records for a time.
 type duplicates struct {
+	shared bool // the tags share their IDs
 	known  map[string]struct{}
 	oldest []knownID // sorted by time
 	kept   uint64    // the records of all IDs are in segments from this number on
@@ -18,57 +19,62 @@ type duplicates struct {
 
 // knownID is an ID and where it is stored.
 type knownID struct {
-	id       string // as idOf returns it
-	tag      int    // where the ID itself begins
+	text     string // the tag, a zero byte, which no tag has, and the ID
+	id       int    // where the ID begins
 	stored   int64
 	sequence uint64
 	kept     uint64 // a number in the segment that has the ID
 }
 
-// idOf returns what identifies a record among those of a stream: its ID, behind its tag unless the tags share their IDs. A tag has no
-// zero byte.
-func idOf(shared bool, tag, id string) string {
-	if shared {
-		return string(append([]byte(nil), id...))
+func newKnownID(tag, id string, sequence uint64, stored int64) knownID {
+	return knownID{text: tag + "\x00" + id, id: len(tag) + 1, stored: stored, sequence: sequence, kept: sequence}
+}
+
+// key returns what identifies the record among those of the stream.
+func (d *duplicates) key(k *knownID) string {
+	if d.shared {
+		return k.text[k.id:]
 	}
-	return tag + "\x00" + id
+	return k.text
 }
 
 // seen reports whether a record with that ID was stored within the window.
-func (d *duplicates) seen(id string, now int64, window time.Duration) bool {
+func (d *duplicates) seen(k *knownID, window time.Duration) bool {
 	n := 0
-	for n < len(d.oldest) && d.oldest[n].stored <= now-int64(window) {
-		delete(d.known, d.oldest[n].id)
+	for n < len(d.oldest) && d.oldest[n].stored <= k.stored-int64(window) {
+		delete(d.known, d.key(&d.oldest[n]))
 		n++
 	}
 	d.oldest = d.oldest[n:]
 	if len(d.oldest) == 0 {
 		d.known, d.oldest = nil, nil // neither shrinks
 	}
-	_, ok := d.known[id]
+	_, ok := d.known[d.key(k)]
 	return ok
 }
 
-// add remembers an ID that is not known yet.
+// add remembers an ID, unless it is known.
 func (d *duplicates) add(k knownID) {
 	if d.known == nil {
 		d.known = map[string]struct{}{}
 	}
-	d.known[k.id] = struct{}{}
-	d.oldest = append(d.oldest, k)
+	before := len(d.known)
+	if d.known[d.key(&k)] = struct{}{}; len(d.known) > before {
+		d.oldest = append(d.oldest, k)
+	}
 }
 
-// loadIDs reads the IDs of the window. The caller holds the lock.
+// loadIDs reads the IDs of the window. Those that are not in the segments yet are known already. The caller holds the lock.
 func (s *stream) loadIDs() error {
-	s.ids = duplicates{}
-	after := now() - int64(s.config.DuplicateWindow)
-	err := s.log.Known(after, func(tag, id []byte, sequence uint64, stored int64) {
-		key := idOf(s.config.SharedIDs, string(tag), string(id))
-		if _, known := s.ids.known[key]; !known {
-			s.ids.add(knownID{id: key, stored: stored, sequence: sequence, kept: sequence, tag: len(key) - len(id)})
-		}
+	ids := duplicates{shared: s.config.SharedIDs}
+	err := s.log.Known(now()-int64(s.config.DuplicateWindow), func(tag, id []byte, sequence uint64, stored int64) {
+		ids.add(newKnownID(string(tag), string(id), sequence, stored))
 	})
-	slices.SortFunc(s.ids.oldest, func(a, b knownID) int { return cmp.Compare(a.stored, b.stored) })
+	for _, k := range s.ids.oldest {
+		ids.add(k)
+	}
+	slices.SortFunc(ids.oldest, func(a, b knownID) int { return cmp.Compare(a.stored, b.stored) })
+	s.ids = ids
 	return err
 }
 
@@ -85,10 +91,7 @@ func (s *stream) keepIDs(state log.State) {
 			continue
 		}
 		k.kept = state.Next
-		r := engine.Record{Sequence: k.sequence, Stored: k.stored, ID: k.id[k.tag:]}
-		if k.tag > 0 {
-			r.Tag = k.id[:k.tag-1]
-		}
+		r := engine.Record{Sequence: k.sequence, Stored: k.stored, Tag: k.text[:k.id-1], ID: k.text[k.id:]}
 		s.log.Note(&r)
 	}
 }

@@ -127,16 +127,17 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 			refused.Why = why
 			continue
 		}
-		id := ""
+		var id knownID
 		if r.ID != "" {
-			if id = idOf(s.config.SharedIDs, r.Tag, r.ID); s.ids.seen(id, stored, s.config.DuplicateWindow) {
+			if id = newKnownID(r.Tag, r.ID, 0, stored); s.ids.seen(&id, s.config.DuplicateWindow) {
 				s.repeated.Add(1)
 				continue
 			}
 		}
 		n := s.log.Append(r, stored)
-		if id != "" {
-			s.ids.add(knownID{id: id, stored: stored, sequence: n, kept: n, tag: len(id) - len(r.ID)})
+		if r.ID != "" {
+			id.sequence, id.kept = n, n
+			s.ids.add(id)
 		}
 	}
 	s.pending.Add(bytes)

@@ -92,7 +92,7 @@ func (l *Log) copySegments(run []*segment, out *segment) error {
 	}
 	next := out.first
 	for _, s := range run {
-		input := &segment{first: s.first, serial: s.serial, salt: s.salt, size: s.size}
+		input := s.toWalk()
 		err := l.walk(input, func(f frame, _ int64) error {
 			switch f.kind {
 			case removed:

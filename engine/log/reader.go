@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // DamageError says that the record with a number cannot be read.
@@ -241,18 +242,25 @@ func (l *Log) At(stored int64) uint64 {
 }
 
 // Known calls visit for each record and each removed one whose ID is in the segments, if it was stored after a time. The arguments are
-// valid during the call.
+// valid during the call. It calls visit again for those that a compaction copies meanwhile.
 func (l *Log) Known(after int64, visit func(tag, id []byte, sequence uint64, stored int64)) error {
-	l.mu.RLock()
-	var all []*segment
-	for _, s := range l.segments {
-		if s.ids > 0 && s.lastStored > after {
-			all = append(all, s)
+	walked := map[*segment]bool{}
+	for {
+		l.mu.RLock()
+		i := slices.IndexFunc(l.segments, func(s *segment) bool { return s.ids > 0 && s.lastStored > after && !walked[s] })
+		if i < 0 {
+			l.mu.RUnlock()
+			return nil
 		}
-	}
-	l.mu.RUnlock()
-	for _, s := range all {
-		err := l.walk(s, func(f frame, _ int64) error {
+		s := l.segments[i]
+		walked[s] = true
+		copied := s.toWalk()
+		f, err := l.config.Store.Open(s.name()) // with the lock: it is not removed meanwhile
+		l.mu.RUnlock()
+		if err != nil {
+			return fmt.Errorf("log: segment %s: %w", copied.name(), err)
+		}
+		err = copied.walk(f, func(f frame, _ int64) error {
 			if (f.kind == message || f.kind == known) && f.stored > after {
 				if v := (View{f}); len(v.ID()) > 0 {
 					visit(v.Tag(), v.ID(), f.sequence, f.stored)
@@ -264,7 +272,6 @@ func (l *Log) Known(after int64, visit func(tag, id []byte, sequence uint64, sto
 			return err
 		}
 	}
-	return nil
 }
 
 // walk calls visit for each frame of a segment.
@@ -273,6 +280,16 @@ func (l *Log) walk(s *segment, visit func(f frame, offset int64) error) error {
 	if err != nil {
 		return fmt.Errorf("log: segment %s: %w", s.name(), err)
 	}
+	return s.walk(f, visit)
+}
+
+// toWalk returns a copy of what walk needs. The caller holds the lock.
+func (s *segment) toWalk() *segment {
+	return &segment{first: s.first, serial: s.serial, salt: s.salt, size: s.size}
+}
+
+// walk calls visit for each frame of the segment's file, and closes it.
+func (s *segment) walk(f File, visit func(f frame, offset int64) error) error {
 	defer f.Close()
 	w := walker{file: f, salt: s.salt, base: headerSize, limit: s.size}
 	for {

@@ -3,6 +3,7 @@ package log
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -136,6 +137,32 @@ func TestKillBehindSeal(t *testing.T) {
 		t.Error("the oldest record cannot be removed")
 	}
 	expectRecords(t, l, "a")
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKnownRemoved removes the segments that Known is about to read.
+func TestKnownRemoved(t *testing.T) {
+	l, err := Open(Config{Store: newDisk(), SegmentSize: 1 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const records = 50
+	for i := range records {
+		l.Append(&engine.Record{Tag: "a", ID: fmt.Sprint(i), Payload: make([]byte, 100)}, 1)
+		wait(t, l)
+	}
+	var last uint64
+	err = l.Known(0, func(_, _ []byte, sequence uint64, _ int64) {
+		last = sequence
+		for range records/2 - int(l.State().First) {
+			l.RemoveOldest()
+		}
+	})
+	if err != nil || last != records {
+		t.Errorf("Known: %v, up to record %d, want %d", err, last, records)
+	}
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
