@@ -13,6 +13,23 @@ type Paths struct {
 // Same reports whether both readings have the same bytes.
 func (p *Paths) Same() bool { return bytes.Equal(p.First, p.Second) }
 
+// KeptBy reports whether a server that gets path itself, of which p are the readings, comes to p.Second in whichever order it decodes separators, merges
+// slashes and removes dot segments.
+func (p *Paths) KeptBy(path []byte) bool {
+	var memory [256]byte
+	b := memory[:0]
+	for _, decode := range [...]func(byte) (byte, bool){isUnreserved, isPathChar} {
+		var problem string
+		if b, problem = appendUnescaped(b[:0], path, decode); problem != "" {
+			return false
+		}
+		if b, problem = removeDots(b, 0, true); problem != "" {
+			return false
+		}
+	}
+	return bytes.Equal(mergeSlashes(b), p.Second)
+}
+
 // The problems of a path.
 const (
 	badChar      = "a character that no URI contains"

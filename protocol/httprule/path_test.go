@@ -63,6 +63,25 @@ func TestReadPath(t *testing.T) {
 	}
 }
 
+// TestKeptBy: a server gets a path as the client has sent it. It may merge slashes, decode separators or both before it removes dot segments.
+func TestKeptBy(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/": true, "/a//b": true, "/a/./%61": true, "/a/../b": true, "/a//%2e": true, "/@scope%2fpkg": true, "/a//b/../c": true, "/a%2fb/./c": true,
+		"/public//../admin": false, "/public//%2e%2e/admin": false, "/public/%2f/../admin": false, "/public/%2F/%2e./admin": false,
+		"/public/a%2fb/../admin": false, "/public/a%5cb/../admin": false, "/a//b%2fx/../../c": false, "/a//b/../../c": false, "/a//.//../c": false,
+	} {
+		var r PathReader
+		p, problem := r.Read([]byte(path))
+		if problem != "" {
+			t.Fatalf("%q: %s", path, problem)
+		}
+		if got := p.KeptBy([]byte(path)); got != want {
+			t.Errorf("%q: %v, want %v", path, got, want)
+		}
+	}
+}
+
 func TestHasDots(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{

@@ -12,7 +12,7 @@ type headSize struct {
 // smallHead is a number of received bytes below which a head is small, whatever its fields are: 32 are added for each of them.
 const smallHead = 512
 
-// HeadSize returns the size of the request's head, RFC 9113, section 6.5.2; 0 if it is small.
+// HeadSize returns the size of the request's head, RFC 9113, section 6.5.2; 0 if it is small. It is computed in the first attempt, or not at all.
 func (r *Relay) HeadSize(f *RequestFields) int {
 	if r.size.size == 0 && r.size.head != nil && r.In >= smallHead {
 		r.size.size = f.Size(r.size.head, &r.Changes)

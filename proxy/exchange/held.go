@@ -18,7 +18,7 @@ func (h *HeldBytes) Append(l *loop.Loop, p []byte) {
 		return
 	}
 	if need := len(h.Bytes()) + len(p); h.buf == nil || need > cap(h.buf.B) {
-		larger := bufpool.Get(need)
+		larger := bufpool.Get(max(need, 2*len(h.Bytes())))
 		larger.B = append(larger.B, h.Bytes()...)
 		l.Hold(cap(larger.B))
 		h.Release()

@@ -24,8 +24,8 @@ func (r *Relay) SetPath(to *route.Request, path, query []byte) (problem string) 
 	return ""
 }
 
-// addRouteChanges adds the route's changes to Changes. An empty path is routed as "/". ok is false if the route would lead the two readings of the path to
-// different places, or out of its own prefix.
+// addRouteChanges adds the route's changes to Changes. An empty path is routed as "/". ok is false if the route would lead the readings of the path to
+// different places, or out of its own prefix. A path that is forwarded as it is has readings of its own: the server gets its dot segments.
 func (r *Relay) addRouteChanges(path []byte) (ok bool) {
 	c, f := &r.Changes, &r.Route.Forward
 	c.Host, c.Fields = f.Rewrite.Host, r.Route.RequestEdits
@@ -41,8 +41,10 @@ func (r *Relay) addRouteChanges(path []byte) (ok bool) {
 	sent := len(first) == len(path) && string(first) == string(path)
 	rewritten := c.Strip > 0 || c.Prefix != ""
 	switch {
-	case !rewritten && (sent || r.AsIs):
+	case !rewritten && sent:
 		return true
+	case !rewritten && r.AsIs:
+		return r.path.KeptBy(path)
 	case !rewritten:
 		c.Strip, c.Prefix = len(path), string(first)
 		return true

@@ -21,6 +21,7 @@ func NewNegotiator(http1 exchange.Connector, http2 *Connector) *Negotiator {
 func (n *Negotiator) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, ready bool) {
 	l := r.Loop()
 	if r.Endpoint.SpeaksHTTP1(l.Now()) {
+		r.HeadSize(&n.http2.loops[l.Index()].fields.request) // the next attempt may go to a server of HTTP/2, and the head is gone then
 		return n.http1.Open(r, fresh)
 	}
 	poolOf(r.Endpoint, l).fallback = n.http1
