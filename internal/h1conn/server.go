@@ -58,6 +58,7 @@ type Response struct {
 	Status int
 	Fields []Field
 	Body   []byte
+	Done   func() // called when Body is not used any more; may be nil
 }
 
 // connState is the progress of a server's connection.
@@ -333,11 +334,20 @@ func (c *Conn) respond(r *Response, isHead, keepAlive, unread bool) bool {
 	if draining {
 		out = appendFields(out[:len(out)-2], c.cfg.Farewell)
 	}
-	if !isHead {
-		out = append(out, r.Body...)
-	}
 	_ = c.nc.SetWriteDeadline(time.Now().Add(c.cfg.BodyTimeout))
-	_, err := c.nc.Write(out)
+	var err error
+	switch {
+	case isHead:
+		_, err = c.nc.Write(out)
+	case len(out)+len(r.Body) <= maxKept: // one write is worth a copy
+		out = append(out, r.Body...)
+		_, err = c.nc.Write(out)
+	default:
+		_, err = (&net.Buffers{out, r.Body}).WriteTo(c.nc)
+	}
+	if r.Done != nil {
+		r.Done()
+	}
 	if cap(out) <= maxKept {
 		c.out = out
 	} else {
@@ -358,5 +368,5 @@ func (c *Conn) respond(r *Response, isHead, keepAlive, unread bool) bool {
 	return false
 }
 
-// maxKept is the capacity up to which the memory of a response is used again.
+// maxKept is the size up to which a response is written from memory that is used again.
 const maxKept = 16 << 10

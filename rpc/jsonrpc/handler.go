@@ -58,15 +58,20 @@ type exchange struct {
 	response h1conn.Response
 }
 
-// handle responds to a request.
-func (h *handler) handle(r request) h1conn.Response {
+// handle responds to a request. The response counts as held until its Done is called.
+func (h *handler) handle(r request) (response h1conn.Response) {
 	if r.method != http.MethodPost {
 		text := textResponse(http.StatusMethodNotAllowed, "calls are POST, not "+r.method)
 		text.Fields = append(text.Fields, h1conn.Field{Name: "Allow", Value: http.MethodPost})
 		return text
 	}
 	e := exchange{handler: h, request: r, account: held.New(h.held, math.MaxInt)}
-	defer func() { e.account.Add(-e.account.Held()) }()
+	defer func() { // also when a handler panics
+		e.account.Add(len(response.Body) - e.account.Held())
+		if len(response.Body) > held.Spared {
+			response.Done = func() { e.account.Add(-e.account.Held()) }
+		}
+	}()
 	if r.plain != "" {
 		e.plainCall()
 	} else if body, status, err := e.read(); err != nil {
@@ -175,13 +180,15 @@ func (e *exchange) readBody() ([]byte, int, error) {
 	if e.account.ServerFull() { // a short body may become a long one
 		return nil, http.StatusServiceUnavailable, e.full()
 	}
-	if body, err = compress.Expand(nil, body, e.encoding, e.MaxMessage); err != nil {
+	e.account.Add(e.MaxMessage)
+	body, err = compress.Expand(nil, body, e.encoding, e.MaxMessage)
+	e.account.Add(cap(body) - e.MaxMessage)
+	if err != nil {
 		if errors.Is(err, compress.ErrTooLarge) {
 			return nil, http.StatusRequestEntityTooLarge, e.tooLarge()
 		}
 		return nil, http.StatusBadRequest, call.Errorf(call.InvalidArgument, "the body cannot be decompressed: %v", err)
 	}
-	e.account.Add(cap(body))
 	return body, 0, nil
 }
 

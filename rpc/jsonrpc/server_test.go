@@ -243,6 +243,51 @@ func TestServerHolds(t *testing.T) {
 	})
 }
 
+// TestServerHoldsResponses: a response counts until its client has taken it.
+func TestServerHoldsResponses(t *testing.T) {
+	t.Parallel()
+	p := jsonrpc.Protocol{MaxServerHeld: 1 << 20}
+	addr, _ := listen(t, newServer(t), p)
+	web := httptest.NewServer(p.Handler(newServer(t)))
+	defer web.Close()
+	for _, addr := range []string{addr, web.Listener.Addr().String()} {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		_ = nc.SetDeadline(time.Now().Add(limit))
+		_ = nc.(*net.TCPConn).SetReadBuffer(64 << 10)
+		const requests, size = 6, 3000 // so many responses of size*1000 bytes are more than the system buffers
+		name := strings.Repeat("x", size)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","method":"Greeter.Repeat","params":{"name":%q},"id":1}`, name)
+		request := fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		if _, err := io.WriteString(nc, strings.Repeat(request, requests)); err != nil {
+			t.Fatal(err)
+		}
+		large := func(status string) func() bool {
+			return func() bool {
+				return strings.HasPrefix(post(t, "http://"+addr+"/", "application/json", strings.Repeat(" ", 200<<10)), status)
+			}
+		}
+		await(t, "refusal while responses wait", large("503 "))
+		in := bufio.NewReader(nc)
+		want := `{"jsonrpc":"2.0","result":{"message":"` + strings.Repeat(name, 1000) + `"},"id":1}`
+		for i := range requests {
+			r, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(r.Body)
+			r.Body.Close()
+			if err != nil || string(got) != want {
+				t.Fatalf("response %d: got %d bytes, %v, want %d", i+1, len(got), err, len(want))
+			}
+		}
+		await(t, "room for a large request", large("200 "))
+	}
+}
+
 // TestBatchSize has responses that are too large together.
 func TestBatchSize(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,9 @@ func (h webHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return body, nil
 		},
 	})
+	if response.Done != nil {
+		defer response.Done()
+	}
 	for _, f := range response.Fields {
 		w.Header().Add(f.Name, f.Value)
 	}
