@@ -59,3 +59,49 @@ func TestReconfigureIDs(t *testing.T) {
 		t.Errorf("%d records are stored, %v, want 100", info.Records, err)
 	}
 }
+
+// TestIDsOfRemoved: the ID of a removed record stays known in its window over restarts, however the record was removed.
+func TestIDsOfRemoved(t *testing.T) {
+	for name, remove := range map[string]func(s engine.Stream) error{
+		"Remove": func(s engine.Stream) error { return s.Remove(t.Context(), 1) },
+		"Purge": func(s engine.Stream) error {
+			_, err := s.Purge(t.Context(), "", 0)
+			return err
+		},
+	} {
+		config := file.Config{Dir: t.TempDir()}
+		e := open(t, config)
+		restart := func() engine.Stream {
+			shut(t, e)
+			e = open(t, config)
+			return openStream(t, e, engine.Config{DuplicateWindow: time.Hour})
+		}
+		first := engine.Record{Tag: "a", ID: "first", Payload: []byte("x")}
+		s := openStream(t, e, engine.Config{DuplicateWindow: time.Hour})
+		store(t, s, first)
+		s = restart()
+		store(t, s, engine.Record{Tag: "a", Payload: []byte("x")}) // in a segment of its own
+		if err := remove(s); err != nil {
+			t.Fatal(err)
+		}
+		killed := t.TempDir()
+		if err := os.CopyFS(killed, os.DirFS(config.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		after := openStream(t, open(t, file.Config{Dir: killed}), engine.Config{DuplicateWindow: time.Hour})
+		store(t, after, first)
+		if n := after.(engine.DuplicateCounter).Duplicates(); n != 1 {
+			t.Errorf("%s: %d duplicates after a kill, want 1", name, n)
+		}
+		for range 3 {
+			s = restart()
+			store(t, s, first, engine.Record{Tag: "a", Payload: []byte("y")})
+			if n := s.(engine.DuplicateCounter).Duplicates(); n != 1 {
+				t.Errorf("%s: %d duplicates, want 1", name, n)
+			}
+			if _, err := s.Purge(t.Context(), "", 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

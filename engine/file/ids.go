@@ -78,7 +78,7 @@ func (s *stream) loadIDs() error {
 	return err
 }
 
-// keepIDs stores the IDs again whose segments are gone. The caller holds the lock.
+// keepIDs stores the IDs again whose segments have no records, and lets these go. The caller holds the lock.
 func (s *stream) keepIDs(state log.State) {
 	if state.Kept <= s.ids.kept {
 		return
@@ -90,8 +90,9 @@ func (s *stream) keepIDs(state log.State) {
 		if k.kept >= state.Kept || k.stored <= oldest {
 			continue
 		}
-		k.kept = state.Next
+		k.kept = state.Next - 1 // the segment that takes the note ends with it or later
 		r := engine.Record{Sequence: k.sequence, Stored: k.stored, Tag: k.text[:k.id-1], ID: k.text[k.id:]}
 		s.log.Note(&r)
 	}
+	s.log.Release(state.Kept)
 }

@@ -119,6 +119,7 @@ func (s *stream) removeOldest() bool {
 		return false
 	}
 	s.untrack(oldest)
+	s.keepIDs(s.log.State())
 	return true
 }
 

@@ -284,6 +284,7 @@ func (s *stream) remove(r log.Stored) bool {
 		return false
 	}
 	s.untrack(r)
+	s.keepIDs(s.log.State())
 	return true
 }
 

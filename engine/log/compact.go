@@ -131,6 +131,7 @@ func (l *Log) copySegments(run []*segment, out *segment) error {
 					return nil
 				}
 				out.ids++
+				out.lastStored = max(out.lastStored, f.stored)
 			default:
 				return nil
 			}

@@ -49,6 +49,7 @@ type Log struct {
 	stored    int64  // time of the last record
 	serial    uint64
 	removals  []Range // that no frame names yet
+	released  uint64  // the IDs of the segments before it are stored again
 	gathering *group
 	spare     []byte
 	running   bool
@@ -82,6 +83,8 @@ type group struct {
 	entries []entry
 	removed []Range
 	ids     uint64
+	noted   int64  // time of the last note
+	release uint64 // released when the group is on the disk
 	done    []func(error)
 	offset  int64
 	written bool
@@ -164,7 +167,22 @@ func (l *Log) Note(r *engine.Record) {
 	defer l.mu.Unlock()
 	g := l.gathering
 	g.buf = appendNote(g.buf, l.salt, r)
+	g.noted = max(g.noted, r.Stored)
 	g.ids++
+}
+
+// Release lets the segments before n go, when the notes before it are on the disk.
+func (l *Log) Release(n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.finished || len(l.segments) < 2 || l.segments[0].last >= n {
+		return
+	}
+	g := l.gathering
+	if g.release = n; len(g.buf) == 0 {
+		g.buf = appendFrame(g.buf, l.salt, frame{kind: removed, sequence: l.next}) // it is on the disk behind earlier notes
+	}
+	l.start()
 }
 
 // Commit calls done when all that was appended and removed before is stored, in the order of the calls.
@@ -261,16 +279,23 @@ func (l *Log) forgetTag(t *tag) {
 }
 
 // raiseFloor moves the floor over removed records, and drops the segments before it, except the last one, which has the number to go on
-// from.
+// from, and those whose IDs are wanted and not stored again.
 func (l *Log) raiseFloor() {
 	before := l.floor
 	l.floor = min(l.gone.next(l.floor), l.next)
 	l.gone.forget(before, l.floor)
-	for len(l.segments) > 1 && l.segments[0].last < l.floor && l.segments[0] != l.active && !l.segments[0].compacting {
-		l.drop(l.segments[0])
+	for len(l.segments) > 1 && l.empty(l.segments[0]) && !l.segments[0].compacting {
+		s := l.segments[0]
+		if s.last >= l.released && s.ids > 0 && l.config.IDsAfter != nil && s.lastStored > l.config.IDsAfter() {
+			return
+		}
+		l.drop(s)
 		l.segments = slices.Delete(l.segments, 0, 1)
 	}
 }
+
+// empty reports whether all records of a segment are removed, and it takes no more.
+func (l *Log) empty(s *segment) bool { return s.last < l.floor && s != l.active }
 
 // drop forgets what a segment has, and removes its file.
 func (l *Log) drop(s *segment) {
@@ -295,7 +320,7 @@ type State struct {
 	Records     uint64
 	Bytes       int64
 	First, Next uint64 // the oldest number that is not removed, and the next to be given
-	Kept        uint64 // the first number of the oldest segment
+	Kept        uint64 // the first number of the oldest segment that is kept for its records
 	Newest      uint64 // number of the newest record that is left; 0 if there is none
 	Last        uint64 // number of the last record that is stored
 	LastStored  int64
@@ -307,8 +332,10 @@ func (l *Log) State() State {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	s := State{Records: l.records, Bytes: l.bytes, First: min(l.floor, l.newest+1), Next: l.next, Last: l.newest, LastStored: l.stored, Err: l.err}
-	if len(l.segments) > 0 {
-		s.Kept = l.segments[0].first
+	for _, kept := range l.segments {
+		if s.Kept = kept.first; !l.empty(kept) {
+			break
+		}
 	}
 	if l.records > 0 {
 		s.Newest = l.gone.previous(l.newest)

@@ -89,6 +89,8 @@ func (l *Log) load(s *segment, last bool) (reserved uint64, err error) {
 			reserved = max(reserved, f.sequence)
 		case message:
 			s.last = max(s.last, f.sequence)
+		case known:
+			s.ids++
 		case removed:
 			s.removals = parseRanges(s.removals, f.body)
 		case summary:
@@ -111,16 +113,16 @@ func (l *Log) load(s *segment, last bool) (reserved uint64, err error) {
 func (l *Log) supersede() {
 	l.eachOverlap(func(older, newer *segment) {
 		if newer.first >= older.first && newer.first <= older.last {
-			older.last = newer.first - 1 // what follows was not synced
-			older.sealed = false         // its summary has more
+			older.last = newer.first - 1       // what follows was not synced
+			older.sealed, older.ids = false, 0 // its summary has more
 		}
 	})
-	var gone []*segment // but what only names removed numbers of others stays
+	var gone []*segment // but what only names removed numbers of others, or IDs, stays
 	l.eachOverlap(func(older, newer *segment) {
 		switch {
 		case newer.first < older.first && older.first <= newer.last: // a compaction has copied it
 			gone = append(gone, older)
-		case newer.first == older.first && !slices.ContainsFunc(older.removals, func(r Range) bool { return r.First < older.first }):
+		case newer.first == older.first && older.ids == 0 && !slices.ContainsFunc(older.removals, func(r Range) bool { return r.First < older.first }):
 			gone = append(gone, older)
 		}
 	})

@@ -167,3 +167,29 @@ func TestKnownRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestFullDiskIDs: what is removed makes room on a full disk, though its IDs are wanted and find no room.
+func TestFullDiskIDs(t *testing.T) {
+	d := newDisk()
+	var full atomic.Bool
+	l, err := Open(Config{Store: d, SegmentSize: 1 << 10, IDsAfter: func() int64 { return 0 }, Room: func(int64) error {
+		if names, _ := d.List(); full.Load() && len(names) > 1 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		l.Append(&engine.Record{Tag: "a", ID: fmt.Sprint(i), Payload: make([]byte, 100)}, 1)
+		wait(t, l)
+	}
+	full.Store(true)
+	for l.RemoveOldest() {
+	}
+	wait(t, l)
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -96,6 +96,10 @@ func (l *Log) write(syncNow bool) error {
 	if waiting > 0 {
 		if l.config.Room != nil {
 			if err := l.config.Room(waiting); err != nil {
+				l.mu.Lock()
+				l.released = max(l.released, l.floor) // room comes before IDs: what has no records goes at once
+				l.raiseFloor()
+				l.mu.Unlock()
 				return err
 			}
 		}
@@ -143,6 +147,10 @@ func (l *Log) recycle() {
 	if buf := l.unsynced[0].buf; cap(buf) <= maxSpare {
 		l.spare = buf[:0]
 	}
+	for _, g := range l.unsynced {
+		l.released = max(l.released, g.release)
+	}
+	l.raiseFloor()
 	clear(l.unsynced)
 	l.unsynced = l.unsynced[:0]
 }
@@ -253,6 +261,7 @@ func (l *Log) index() {
 			l.newest = max(l.newest, e.sequence)
 		}
 		s.ids += g.ids
+		s.lastStored = max(s.lastStored, g.noted)
 		s.removals = append(s.removals, g.removed...)
 		for _, r := range g.removed { // Pass: nothing has these numbers
 			s.last, l.newest = max(s.last, r.Last), max(l.newest, r.Last)
@@ -335,7 +344,12 @@ func (l *Log) seal() error {
 	defer l.mu.Unlock()
 	s.size, s.sealed, s.removals = end, true, nil
 	l.file, l.active = nil, nil
-	l.unsynced = slices.DeleteFunc(l.unsynced, func(g *group) bool { return g.written })
+	l.unsynced = slices.DeleteFunc(l.unsynced, func(g *group) bool {
+		if g.written {
+			l.released = max(l.released, g.release)
+		}
+		return g.written
+	})
 	l.raiseFloor()
 	l.compactAround(s)
 	if err != nil {
