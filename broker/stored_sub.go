@@ -92,6 +92,9 @@ func (s *session) announceAfter(sub *storedSub, result native.ResultFrame, find 
 			sub.revoke(readError(sub.stored, err))
 		}
 		s.announce(sub, result)
+		if sub.stored.gone.Load() { // retire may not have seen it
+			sub.revoke(streamGone(sub.stored))
+		}
 	}()
 }
 
