@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -40,19 +41,23 @@ func request(t *testing.T, url string) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		for ctx.Err() == nil {
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-			if err != nil {
-				t.Error(err)
-				return
+	for _, from := range []string{"127.0.0.1", "127.0.0.2"} { // what one client alone sees ejects no endpoint
+		client := &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext}}
+		t.Cleanup(client.CloseIdleConnections)
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if response, err := client.Do(r); err == nil {
+					response.Body.Close()
+				}
+				time.Sleep(5 * time.Millisecond)
 			}
-			if response, err := http.DefaultClient.Do(r); err == nil {
-				response.Body.Close()
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	})
+		})
+	}
 	stop = func() {
 		cancel()
 		wg.Wait()
@@ -81,7 +86,7 @@ func TestProxyDashboard(t *testing.T) {
 	cfg.Proxy.Clusters[0] = upstream.Config{
 		Name: "web", Endpoints: []upstream.EndpointConfig{{Address: steady.address}, {Address: server.address}},
 		Health:  &upstream.Health{Kind: upstream.HealthHTTP, Path: "/health", Interval: 50 * time.Millisecond, Timeout: 10 * time.Second},
-		Outlier: &upstream.Outlier{Failures: 1, EjectionTime: time.Hour},
+		Outlier: &upstream.Outlier{Failures: 1, EjectionTime: time.Hour, Statuses: []int{http.StatusInternalServerError}},
 	}
 	n := build(t, cfg)
 	cfg.Admin.Address = strings.TrimSuffix(strings.TrimPrefix(n.Admin(), "http://"), "/")
