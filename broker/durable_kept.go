@@ -22,6 +22,10 @@ func (d *durable) keep(now int64) bool {
 		return false
 	}
 	d.kept = keptWindow{now + int64(wait), int64(bytes)}
+	if d.cursor != nil {
+		d.committed = 0 // what the last member has acked is stored at once
+		d.commit(now)
+	}
 	return true
 }
 
