@@ -2,7 +2,6 @@ package pubsub
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -31,32 +30,28 @@ const firstConfig = `forward:
 `
 
 // secondData returns the data directory of the second node.
-func secondData(dir string) string { return filepath.Join(dir, "second") }
+func (c *Run) secondData() string { return filepath.Join(c.dir, "second") }
 
 // forwarding returns the configuration of the first node's link.
-func forwarding(s Setup, scheme, to string) string {
+func (c *Run) forwarding(scheme, to string) string {
 	text := fmt.Sprintf(firstConfig, scheme, to, linkToken)
-	if s.System == FerryQUIC {
-		text += fmt.Sprintf("    ca_file: %s\n", filepath.Join(secondData(s.Dir), pki.CAFile))
+	if c.setup.System == FerryQUIC {
+		text += fmt.Sprintf("    ca_file: %s\n", filepath.Join(c.secondData(), pki.CAFile))
 	}
 	return text
 }
 
 // startSecond starts the second node of a cascade.
 func (c *Run) startSecond() (addr string, err error) {
-	s := c.setup
-	if err := os.MkdirAll(secondData(s.Dir), 0o700); err != nil {
-		return "", err
-	}
 	if addr, err = ferrynode.FreeAddr(); err != nil {
 		return "", err
 	}
 	if c.secondAdmin, err = ferrynode.FreeAddr(); err != nil {
 		return "", err
 	}
-	scheme := strings.TrimPrefix(string(s.System), "ferry ")
-	text := fmt.Sprintf(config, scheme, addr, "full", false, c.secondAdmin, secondData(s.Dir)) + fmt.Sprintf(secondConfig, linkToken)
-	if c.second, err = runFerry(s, text); err != nil {
+	scheme := strings.TrimPrefix(string(c.setup.System), "ferry ")
+	text := fmt.Sprintf(config, scheme, addr, "full", false, c.secondAdmin, c.secondData()) + fmt.Sprintf(secondConfig, linkToken)
+	if c.second, err = c.runFerry(text); err != nil {
 		return "", err
 	}
 	return addr, ferrynode.WaitReady(c.secondAdmin)

@@ -26,22 +26,23 @@ data_dir: %s
 
 // startFerry starts the shipped binary.
 // forwardTo is the address of the node that gets its messages; empty if there is none.
-func startFerry(s Setup, addr, admin, forwardTo string) (*child.Process, error) {
+func (c *Run) startFerry(addr, data, admin, forwardTo string) (*child.Process, error) {
+	s := c.setup
 	scheme := strings.TrimPrefix(string(s.System), "ferry ")
 	validate := s.Validate
 	if validate == "" {
 		validate = "full"
 	}
-	text := fmt.Sprintf(config, scheme, addr, validate, s.NodeNS != "" && s.System == FerryTCP, admin, filepath.Join(s.Dir, "data"))
+	text := fmt.Sprintf(config, scheme, addr, validate, s.NodeNS != "" && s.System == FerryTCP, admin, data)
 	if forwardTo != "" {
-		text += forwarding(s, scheme, forwardTo)
+		text += c.forwarding(scheme, forwardTo)
 	}
-	return runFerry(s, text)
+	return c.runFerry(text)
 }
 
 // runFerry starts the binary with a configuration.
-func runFerry(s Setup, text string) (*child.Process, error) {
-	file, err := os.CreateTemp(s.Dir, "node-*.yaml")
+func (c *Run) runFerry(text string) (*child.Process, error) {
+	file, err := os.CreateTemp(c.dir, "node-*.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func runFerry(s Setup, text string) (*child.Process, error) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	return child.Program(s.NodeNS, "ferry run", filepath.Join(s.Dir, ferrynode.Binary), "run", "-c", file.Name())
+	return child.Program(c.setup.NodeNS, "ferry run", filepath.Join(c.setup.Dir, ferrynode.Binary), "run", "-c", file.Name())
 }
 
 // meter reads how many bytes a ferry node has allocated. It subtracts the allocations that the readings themselves cause.

@@ -14,7 +14,7 @@ import (
 // Setup is the system to measure and the messages to send.
 type Setup struct {
 	System   System
-	Dir      string // directory with ferry's binary; the processes write their data there
+	Dir      string // directory with ferry's binary; each Run has a directory of its own there
 	Validate string // validation setting of a ferry node's listener; empty means full, the default
 	Size     int    // bytes of a message
 	Tags     int    // 0 means 1; at most 10
@@ -29,6 +29,7 @@ type Setup struct {
 // Run is a started source, node and function. Do not call its methods concurrently.
 type Run struct {
 	setup                  Setup
+	dir                    string // what its processes write
 	meter                  *meter // of a ferry node in this namespace
 	node, source, function *child.Process
 	second                 *child.Process // the node behind node, with Setup.Cascade
@@ -50,13 +51,13 @@ func Start(s Setup) (*Run, error) {
 
 func (c *Run) start() error {
 	s := c.setup
-	data := filepath.Join(s.Dir, "data")
-	if err := os.MkdirAll(data, 0o700); err != nil {
+	var err error
+	if c.dir, err = os.MkdirTemp(s.Dir, "run-"); err != nil {
 		return err
 	}
+	data := filepath.Join(c.dir, "data")
 	last := ""
 	if s.Cascade {
-		var err error
 		if last, err = c.startSecond(); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (c *Run) start() error {
 	}
 	end := spec{Role: function, System: s.System, Addr: addr, Dir: data, Size: s.Size, Tags: s.Tags, Single: s.Single}
 	if s.Cascade {
-		end.Addr, end.Dir = last, secondData(s.Dir)
+		end.Addr, end.Dir = last, c.secondData()
 	}
 	if c.function, err = startEnd(s.FunctionNS, end, new(reply)); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (c *Run) startNode(data, forwardTo string) (addr string, err error) {
 		return first.Addr, err
 	}
 	if s.NodeNS != "" { // its admin server cannot be reached from here: clients retry until the node accepts
-		c.node, err = startFerry(s, addr, "off", "")
+		c.node, err = c.startFerry(addr, data, "off", "")
 		return addr, err
 	}
 	admin, err := ferrynode.FreeAddr()
@@ -104,7 +105,7 @@ func (c *Run) startNode(data, forwardTo string) (addr string, err error) {
 		return "", err
 	}
 	c.meter = &meter{admin: admin}
-	if c.node, err = startFerry(s, addr, admin, forwardTo); err != nil {
+	if c.node, err = c.startFerry(addr, data, admin, forwardTo); err != nil {
 		return "", err
 	}
 	return addr, ferrynode.WaitReady(admin)
@@ -118,13 +119,17 @@ func (c *Run) explain(err error) error {
 			fmt.Fprintf(&said, "\n%s said:\n%s", p.Name, text)
 		}
 	}
+	c.Close()
 	return fmt.Errorf("%s, %d bytes: %w%s", c.setup.System, c.setup.Size, err, said.String())
 }
 
-// Close ends the processes.
+// Close ends the processes and removes what they have written.
 func (c *Run) Close() {
 	for _, p := range []*child.Process{c.source, c.function, c.node, c.second} {
 		p.End()
+	}
+	if c.dir != "" {
+		_ = os.RemoveAll(c.dir)
 	}
 }
 
