@@ -138,6 +138,9 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format, befo
 		k.errs.AddAt("proxy", at+".http2", l.HTTP2.Check())
 	case Bolt:
 		k.errs.AddAt("proxy", at+".bolt", l.Bolt.Check())
+		if l.ReasonHeader {
+			k.add(at+".reason_header", "is for HTTP: the access log has the reasons of bolt")
+		}
 		if errors.As(bolt.CheckRoutes(table), &errs) {
 			for _, e := range errs {
 				k.add(at+"."+l.field(e.Field), "%s", e.Reason)

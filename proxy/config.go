@@ -93,6 +93,10 @@ type Listener struct {
 	// Path is as-is to forward the paths of requests as clients have sent them, on all routes of the listener: see Path of a route.
 	Path route.PathMode `yaml:"path,omitempty"`
 
+	// ReasonHeader adds X-Ferry-Reason to the error responses that the proxy makes itself. It says why there is no response of a server, as
+	// reason of the access log does, and is for operators: it tells clients what is behind the listener.
+	ReasonHeader bool `yaml:"reason_header,omitempty"`
+
 	// Limits bound what clients may use. Without it, the defaults hold, which are the same on every address.
 	Limits limit.Config `yaml:"limits,omitempty"`
 

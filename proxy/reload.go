@@ -350,7 +350,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		plans[i] = exchange.NewPlanAfter(old.plans[l.name()], l.name(), tables[i], known, p.metrics, next.access)
 		next.plans[l.name()] = plans[i]
 		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
-		plans[i].Dates, plans[i].AsIs = true, l.Path == route.AsIs
+		plans[i].Dates, plans[i].AsIs, plans[i].ReasonHeader = true, l.Path == route.AsIs, l.ReasonHeader
 		plans[i].Connectors = connectors(l, plans[i].Clusters, len(p.group.Loops()))
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())

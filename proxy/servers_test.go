@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -109,7 +110,12 @@ func start(t *testing.T, cfg *Config) *Proxy {
 // run starts a proxy that ends with the test.
 func run(t *testing.T, cfg *Config) *Proxy {
 	t.Helper()
-	p, err := New(cfg, nil, nil)
+	return runLogged(t, cfg, nil)
+}
+
+func runLogged(t *testing.T, cfg *Config, log *slog.Logger) *Proxy {
+	t.Helper()
+	p, err := New(cfg, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}

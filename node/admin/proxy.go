@@ -83,6 +83,10 @@ type ProxyEndpoint struct {
 	Failed      int64            `json:"failed"`   // attempts that the endpoint or the connection to it failed
 	Ejections   int64            `json:"ejections"`
 	Downs       int64            `json:"downs"` // times that health checks found it down while it was up
+
+	// LastError is that of the last request or health check that the endpoint has failed, LastErrorAgo how long ago that was, in seconds.
+	LastError    string  `json:"last_error,omitempty"`
+	LastErrorAgo float64 `json:"last_error_ago,omitempty"`
 }
 
 // proxyHandler serves the state of the proxy as JSON.
@@ -174,6 +178,9 @@ func endpointOf(e upstream.EndpointStats, now time.Duration) ProxyEndpoint {
 	}
 	if e.Ejected > now {
 		one.EjectedFor = millis(e.Ejected - now)
+	}
+	if e.LastErr != nil {
+		one.LastError, one.LastErrorAgo = e.LastErr.Error(), millis(max(now-e.LastErrAt, 0))
 	}
 	for i, n := range e.Outcomes {
 		o := upstream.Outcome(i)

@@ -153,12 +153,14 @@ func (r *request) fail(why route.Cause, sent bool) {
 	r.downstream.respondStatus(r, failureStatus[why])
 }
 
-// responseOutcome returns the outcome of an attempt from the status of its response. A status that reports an
-// overload or a failure of the server is a Failure. An exception of the application, or a missing service, is not.
-func responseOutcome(s wire.Status) upstream.Outcome {
+// endAttempt ends an attempt that has a response. A status that reports an overload or a failure of the server is a Failure. An exception of
+// the application, or a missing service, is not.
+func (r *request) endAttempt(s wire.Status) {
 	switch s {
 	case wire.StatusThreadpoolBusy, wire.StatusComm, wire.StatusClosed:
-		return upstream.Failure
+		r.exchange.Responded(s.String())
+		r.exchange.EndAttempt(upstream.Failure)
+	default:
+		r.exchange.EndAttempt(upstream.Success)
 	}
-	return upstream.Success
 }

@@ -104,7 +104,7 @@ func (u *upstreamConn) respondWhole(r *request, f wire.Frame, frame []byte) erro
 		}
 	}
 	status := f.Status()
-	r.exchange.EndAttempt(responseOutcome(status))
+	r.endAttempt(status)
 	r.exchange.Out = int64(len(frame))
 	f.SetID(r.clientID)
 	r.downstream.respond(r, frame, status)
@@ -114,7 +114,7 @@ func (u *upstreamConn) respondWhole(r *request, f wire.Frame, frame []byte) erro
 // startResponse passes on the first piece of a large response.
 func (u *upstreamConn) startResponse(r *request, f wire.Frame, p []byte) int {
 	status := f.Status()
-	r.exchange.EndAttempt(responseOutcome(status))
+	r.endAttempt(status)
 	r.exchange.Out = int64(f.FrameLen())
 	timeout := r.downstream.frameTimeout()
 	u.response = largeResponse{request: r, status: status, bytesLeft: f.FrameLen(), timeout: timeout}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,6 +39,7 @@ type Exchange struct {
 	client       limit.Client   // nil before Admit
 	key          balance.Caller // of the header field that names the client; 0 if there is none
 	connectErr   error          // why the connection of the attempt could not be opened
+	responded    string         // the failure that the response of the attempt reports
 	resent       bool           // the request was sent again without a retry policy
 	retryAfter   time.Duration  // time until the limit that refused the request accepts one again; 0 if that is unknown
 }
@@ -89,7 +91,7 @@ func (x *Exchange) Refuse(why traffic.Refusal) traffic.Refusal {
 
 // Choose picks an endpoint for an attempt. EndAttempt, Failed, Lost or End follows.
 func (x *Exchange) Choose() traffic.Refusal {
-	x.chosenAt, x.reason, x.connectErr = x.loop.Now(), traffic.NoReason, nil
+	x.chosenAt, x.reason, x.connectErr, x.responded = x.loop.Now(), traffic.NoReason, nil, ""
 	e, err := x.Cluster.Pick(rand.Uint64(), x.chosenAt, x.lastEndpoint)
 	switch {
 	case err == nil:
@@ -107,11 +109,31 @@ func (x *Exchange) EndAttempt(o upstream.Outcome) { x.endAttemptAt(x.loop.Now(),
 
 // endAttemptAt ends the current attempt. The latency of the attempt is measured until respondedAt.
 func (x *Exchange) endAttemptAt(respondedAt time.Duration, o upstream.Outcome) {
-	if x.Endpoint != nil {
-		x.Endpoint.DoneFor(x.caller(o), o, respondedAt-x.chosenAt, x.loop.Now())
-		x.lastEndpoint, x.Endpoint = x.Endpoint, nil
+	e := x.Endpoint
+	if e == nil {
+		return
 	}
+	if took := respondedAt - x.chosenAt; o.Fault() {
+		e.Failed(x.Client(), o, took, x.loop.Now(), x.attemptError)
+	} else {
+		e.Done(o, took, x.loop.Now())
+	}
+	x.lastEndpoint, x.Endpoint = e, nil
 }
+
+// attemptError describes why the endpoint has failed the current attempt.
+func (x *Exchange) attemptError() error {
+	switch {
+	case x.connectErr != nil:
+		return x.connectErr
+	case x.reason != traffic.NoReason:
+		return errors.New(strings.ReplaceAll(x.reason.String(), "_", " "))
+	}
+	return errors.New("its response is " + x.responded)
+}
+
+// Responded notes the failure that a response reports, before EndAttempt.
+func (x *Exchange) Responded(failure string) { x.responded = failure }
 
 // Client tells the client of the request from others: by the header field that limits.key names, or else by address.
 func (x *Exchange) Client() balance.Caller {
@@ -120,14 +142,6 @@ func (x *Exchange) Client() balance.Caller {
 	}
 	addr, _ := netip.ParseAddr(x.client.ClientAddr()) // clients of a Unix domain socket count as one
 	return balance.CallerAt(addr)
-}
-
-// caller returns the client for an outcome that counts by client.
-func (x *Exchange) caller(o upstream.Outcome) balance.Caller {
-	if !o.Fault() {
-		return balance.OwnRequest
-	}
-	return x.Client()
 }
 
 // Failed ends the current attempt without a response. It reports whether the route allows another attempt; the caller
@@ -140,8 +154,8 @@ func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
 
 // Lost ends the current attempt without a response. No other attempt follows.
 func (x *Exchange) Lost(why route.Cause) {
-	x.EndAttempt(outcomeByCause[why])
 	x.reason = x.reasonOf(why)
+	x.EndAttempt(outcomeByCause[why])
 }
 
 // reasonOf returns the Reason of an attempt that has failed before its response.
@@ -182,8 +196,9 @@ func (x *Exchange) SendsAgain(why route.Cause) bool {
 // NotConnected ends the current attempt because its connection failed with err. An error caused by this machine does
 // not count against the endpoint. The caller then calls Failed or Lost, which decides about another attempt.
 func (x *Exchange) NotConnected(err error) {
-	x.EndAttempt(upstream.ConnectOutcome(err))
 	x.connectErr = err
+	x.reason = x.reasonOf(route.OnConnectFailure)
+	x.EndAttempt(upstream.ConnectOutcome(err))
 }
 
 // Repeat reports whether the route retries a request because of the status of its response. If so, the caller discards

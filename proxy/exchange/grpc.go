@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"math"
+	"strconv"
 	"time"
 
 	"example.com/ferry/proxy/traffic"
@@ -152,22 +153,30 @@ func grpcStatus(f Fields) int {
 func (r *Relay) judge(h ResponseHead, end bool) (o upstream.Outcome, final bool) {
 	status := h.Status()
 	if !r.GRPC || status != 200 {
-		return r.Cluster.OfStatus(status), true
+		if o = r.Cluster.OfStatus(status); o.Fault() {
+			r.Responded("status " + strconv.Itoa(status))
+		}
+		return o, true
 	}
 	if !end && h.Get("grpc-status") == nil {
 		return upstream.Success, false
 	}
 	r.SetGRPCStatus(grpcStatus(h))
-	return codeOutcome(r.grpc), true
+	return r.codeOutcome(), true
 }
 
 // endGRPC ends the attempt of a gRPC response whose trailers have arrived. The latency of the attempt ends with the head.
 func (r *Relay) endGRPC(trailers Fields) {
 	r.SetGRPCStatus(grpcStatus(trailers))
-	r.endAttemptAt(r.headAt, codeOutcome(r.grpc))
+	r.endAttemptAt(r.headAt, r.codeOutcome())
 }
 
-func codeOutcome(c traffic.Code) upstream.Outcome {
-	status, _ := c.GRPCStatus()
-	return upstream.OfCode(status)
+// codeOutcome returns the outcome of a response whose gRPC status is known.
+func (r *Relay) codeOutcome() upstream.Outcome {
+	status, _ := r.grpc.GRPCStatus()
+	o := upstream.OfCode(status)
+	if o.Fault() {
+		r.Responded(r.grpc.String())
+	}
+	return o
 }

@@ -20,8 +20,11 @@ type Plan struct {
 	Listener   *traffic.Listener
 	Log        *traffic.Log // access log; nil means none
 
-	Dates bool   // responses get the field Date if the server has sent none; set before the Plan is used
-	AsIs  bool   // paths are forwarded as clients have sent them; set before the Plan is used
+	Dates bool // responses get the field Date if the server has sent none; set before the Plan is used
+	AsIs  bool // paths are forwarded as clients have sent them; set before the Plan is used
+	// ReasonHeader has error responses of the proxy's own say why by X-Ferry-Reason; set before the Plan is used.
+	ReasonHeader bool
+
 	Terms *Terms // of the listener's TLS, set before the Plan is used; nil means cleartext
 
 	// The limits of the listener, set before the Plan is used.

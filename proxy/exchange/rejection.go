@@ -3,15 +3,18 @@ package exchange
 import (
 	"errors"
 	"math"
+	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 )
 
-// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol. Relay.RetryAfter has
-// the value of the response's Retry-After field.
+// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol. Relay.ErrorFields has
+// the fields of the response.
 type Rejection uint8
 
 // The rejections and the HTTP status of each.
@@ -65,9 +68,28 @@ func rejectionForFailure(f Failure) Rejection {
 	return BadGateway
 }
 
-// RetryAfter returns the value of Retry-After for the response to a refused request, in seconds: when the limit that refused
-// it will accept a request again (RFC 9110, section 10.2.3). It is 0 if the response has no such field.
-func (x *Exchange) RetryAfter() int { return int(math.Ceil(x.retryAfter.Seconds())) }
+// ErrorFields returns the fields of an error response of the proxy's own, beside those of its body: Retry-After says when the limit that
+// refused the request accepts one again (RFC 9110, section 10.2.3), and X-Ferry-Reason why there is no response of a server.
+func (x *Exchange) ErrorFields() (fields []http1.Pair) {
+	if x.retryAfter > 0 {
+		fields = append(fields, http1.Pair{Name: "Retry-After", Value: strconv.Itoa(int(math.Ceil(x.retryAfter.Seconds())))})
+	}
+	if x.Plan.ReasonHeader && x.reason != traffic.NoReason {
+		fields = append(fields, http1.Pair{Name: "X-Ferry-Reason", Value: x.reason.String()})
+	}
+	return fields
+}
+
+// ErrorText returns the body of an error response of the proxy's own: the status and its reason phrase, RFC 9110, section 15.
+func ErrorText(status int) string { return strconv.Itoa(status) + " " + StatusText(status) + "\n" }
+
+// StatusText returns the reason phrase of RFC 9110, section 15. That of package net/http for 413 is older.
+func StatusText(status int) string {
+	if status == http.StatusRequestEntityTooLarge {
+		return "Content Too Large"
+	}
+	return http.StatusText(status)
+}
 
 // refuseUntil is Refuse for a limit that accepts a request again after a time.
 func (x *Exchange) refuseUntil(why traffic.Refusal, after time.Duration) traffic.Refusal {

@@ -375,13 +375,14 @@ func (r *Relay) UpstreamFailed(f Failure) {
 	if f.Err != nil && f.Cause == route.OnConnectFailure {
 		r.NotConnected(f.Err)
 	}
+	r.reason = r.reasonOf(f.Cause)
 	switch {
 	case f.Canceled && r.deadlines.within(callDeadline, callSlack):
 		r.EndAttempt(upstream.Canceled)
 		r.endLateCall()
 	case r.response != responseAwaited:
-		r.endAttemptAt(r.headAt, f.outcome())
 		r.reason = traffic.ReasonResetWithin
+		r.endAttemptAt(r.headAt, f.outcome())
 		if f.Canceled && r.GRPC {
 			r.SetGRPCStatus(grpcCanceled)
 		}
@@ -421,8 +422,8 @@ func (r *Relay) resends(f Failure) bool {
 // must not use the Relay afterwards.
 func (r *Relay) ResponseMalformed() {
 	r.up, r.attempt = nil, noAttempt
-	r.EndAttempt(upstream.Failure)
 	r.reason = traffic.ReasonMalformed
+	r.EndAttempt(upstream.Failure)
 	if r.response != responseAwaited {
 		r.reset()
 		return

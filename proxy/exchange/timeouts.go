@@ -136,6 +136,7 @@ func (r *Relay) checkStall() {
 		return
 	}
 	if r.response == responseStarted && toClient == 0 && r.request == requestEnded { // the server has stopped within its response
+		r.reason = traffic.ReasonTimeout
 		r.endAttemptAt(r.headAt, upstream.Timeout)
 	} else if r.response != responseStarted || toClient > 0 {
 		r.cut(traffic.SlowClient)

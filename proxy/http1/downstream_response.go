@@ -101,10 +101,6 @@ func (d *downstreamSide) Reject(why exchange.Rejection) {
 	if why == exchange.RequestTimeout || why == exchange.Misdirected {
 		d.closing = true
 	}
-	if seconds := d.relay.RetryAfter(); seconds > 0 {
-		d.respondRetryAfter(why.HTTPStatus(), seconds)
-		return
-	}
 	d.respondStatus(why.HTTPStatus())
 }
 

@@ -1,9 +1,9 @@
 package http1
 
 import (
-	"net/http"
 	"strconv"
 
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"
@@ -11,16 +11,14 @@ import (
 
 // respondStatus sends a response of the proxy's own. No response has started yet.
 func (d *downstreamSide) respondStatus(status int) {
+	if fields := d.relay.ErrorFields(); fields != nil {
+		d.respond(status, append(fields, wire.Pair{Name: "Content-Type", Value: "text/plain"}), exchange.ErrorText(status))
+		return
+	}
 	d.keepAlive = d.keepsConnection()
 	d.writeHead(wire.AppendLocalResponse(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
 	d.countRequest(status)
 	d.responseOver()
-}
-
-// respondRetryAfter responds with 429 or 503. Retry-After says when a limit accepts a request again.
-func (d *downstreamSide) respondRetryAfter(status, seconds int) {
-	body := strconv.Itoa(status) + " " + http.StatusText(status) + "\n"
-	d.respond(status, []wire.Pair{{Name: "Retry-After", Value: strconv.Itoa(seconds)}}, body)
 }
 
 // respond sends the fixed response of a route.

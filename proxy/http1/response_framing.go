@@ -1,7 +1,6 @@
 package http1
 
 import (
-	"net/http"
 	"strconv"
 
 	"example.com/ferry/proxy/exchange"
@@ -109,7 +108,7 @@ func appendStatusLine(b []byte, status int) []byte {
 	b = append(b, "HTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(status), 10)
 	b = append(b, ' ')
-	b = append(b, http.StatusText(status)...)
+	b = append(b, exchange.StatusText(status)...)
 	return append(b, "\r\n"...)
 }
 

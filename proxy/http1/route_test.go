@@ -81,7 +81,7 @@ func TestRoutes(t *testing.T) {
 		{"within the rate", "GET /scarce HTTP/1.1\nHost: a\n\n", "", "HTTP/1.1 200 OK\nContent-Length: 0\nConnection: keep-alive\n\n"},
 		{
 			"beyond the rate", "GET /scarce HTTP/1.1\nHost: a\n\n", "",
-			"HTTP/1.1 429 Too Many Requests\nRetry-After: 100\nContent-Length: 22\nConnection: keep-alive\n\n429 Too Many Requests" + "\x00",
+			"HTTP/1.1 429 Too Many Requests\nRetry-After: 100\nContent-Type: text/plain\nContent-Length: 22\nConnection: keep-alive\n\n429 Too Many Requests" + "\x00",
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"net/http"
 	"strconv"
 
 	"example.com/ferry/proxy/exchange"
@@ -14,26 +13,21 @@ import (
 // respondStatus sends a response of the proxy's own with a short text. No response has started yet.
 func (d *downstreamSide) respondStatus(status int) {
 	if d.relay.GRPC {
-		d.respondGRPC(exchange.GRPCStatusOf(status), statusText(status))
+		d.respondGRPC(exchange.GRPCStatusOf(status), exchange.StatusText(status))
 		return
 	}
 	e := d.beginLocal(status)
 	e.FieldString("content-type", "text/plain")
-	if seconds := d.relay.RetryAfter(); seconds > 0 {
-		e.Field(retryAfter, strconv.AppendInt(d.loopState.scratch[:0], int64(seconds), 10))
-	}
-	b := strconv.AppendInt(d.loopState.scratch[:0], int64(status), 10)
-	b = append(append(append(b, ' '), statusText(status)...), '\n')
-	d.loopState.scratch = b
-	d.endLocal(e, b)
+	writePairs(e, d.relay.ErrorFields())
+	d.loopState.scratch = append(d.loopState.scratch[:0], exchange.ErrorText(status)...)
+	d.endLocal(e, d.loopState.scratch)
 }
 
-// statusText returns the reason phrase of RFC 9110, section 15. That of package net/http for 413 is older.
-func statusText(status int) string {
-	if status == 413 {
-		return "Content Too Large"
+// writePairs writes fields whose names may have upper-case letters.
+func writePairs(e *wire.Encoder, fields []http1.Pair) {
+	for _, f := range fields {
+		e.FieldString(f.Name, f.Value)
 	}
-	return http.StatusText(status)
 }
 
 // respondGRPC sends a gRPC response that has no message. gRPC, PROTOCOL-HTTP2.md: Trailers-Only.
@@ -43,6 +37,7 @@ func (d *downstreamSide) respondGRPC(status int, message string) {
 	e.FieldString("content-type", "application/grpc")
 	e.Field(grpcStatus, strconv.AppendInt(d.loopState.scratch[:0], int64(status), 10))
 	e.FieldString("grpc-message", message)
+	writePairs(e, d.relay.ErrorFields())
 	e.End(true)
 	d.responseOver()
 }
@@ -50,9 +45,7 @@ func (d *downstreamSide) respondGRPC(status int, message string) {
 // respond sends the fixed response of a route.
 func (d *downstreamSide) respond(status int, fields []http1.Pair, body string) {
 	e := d.beginLocal(status)
-	for _, f := range fields {
-		e.FieldString(f.Name, f.Value)
-	}
+	writePairs(e, fields)
 	d.loopState.scratch = append(d.loopState.scratch[:0], body...)
 	d.endLocal(e, d.loopState.scratch)
 }
@@ -70,7 +63,6 @@ var (
 	contentLength = []byte("content-length")
 	dateName      = []byte("date")
 	grpcStatus    = []byte("grpc-status")
-	retryAfter    = []byte("retry-after")
 )
 
 func (d *downstreamSide) beginLocal(status int) *wire.Encoder {

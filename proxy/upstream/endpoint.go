@@ -22,7 +22,8 @@ type Endpoint struct {
 	tlsFailure atomic.Int32                // 1 + TLSFailure of the last connection; 0 if it worked
 	http1Until atomic.Int64                // end of the time in ns for which the server counts as one of HTTP/1.1, on the loops' clock
 	otherCheck atomic.Bool                 // it is down by a health check that has been replaced
-	stopChecks context.CancelFunc          // nil if the endpoint has no health checks; guarded by Cluster.mu
+	failing    failing
+	stopChecks context.CancelFunc // nil if the endpoint has no health checks; guarded by Cluster.mu
 }
 
 // endpointOf returns the Endpoint that e balances.
@@ -89,11 +90,13 @@ func (e *Endpoint) Retired() bool { return e.balanced.Retired() }
 // Done ends a request for which Pick returned e. took is the time from Pick to the head of the response. now is the
 // loop's clock.
 func (e *Endpoint) Done(o Outcome, took, now time.Duration) {
-	e.DoneFor(balance.OwnRequest, o, took, now)
+	e.balanced.Done(o, balance.OwnRequest, took, now)
 }
 
-// DoneFor is Done for a request of a client.
-func (e *Endpoint) DoneFor(client balance.Caller, o Outcome, took, now time.Duration) {
+// Failed is Done for a request of a client that the endpoint has failed: Outcome.Fault. describe makes an error of what happened, for the
+// operator.
+func (e *Endpoint) Failed(client balance.Caller, o Outcome, took, now time.Duration, describe func() error) {
+	e.failed(now, describe)
 	e.balanced.Done(o, client, took, now)
 }
 

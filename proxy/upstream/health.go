@@ -75,6 +75,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 		}
 		if err != nil {
 			c.failed.checks.Add(1)
+			e.checkFailed(c.group.Now(), err)
 		}
 		down, needed := e.balanced.Down(), h.Unhealthy
 		if down {

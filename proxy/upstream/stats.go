@@ -37,6 +37,8 @@ type EndpointStats struct {
 	Ejections  int64           // number of ejections so far
 	Downs      int64           // number of changes from up to down
 	Latency    time.Duration   // moving average of the latency; 0 before the first request
+	LastErr    error           // of the last request or health check that the endpoint has failed; nil if there is none
+	LastErrAt  time.Duration   // when, on the clock of Group.Now
 }
 
 // Snapshot copies the counters. Any goroutine may call it. Requests continue during the copy, so two counters may
@@ -70,7 +72,7 @@ func (c *Cluster) Snapshot() Stats {
 // stats copies the counters of e. now is the clock of the group.
 func (e *Endpoint) stats(now time.Duration) EndpointStats {
 	one := e.balanced.Stats(now)
-	return EndpointStats{
+	s := EndpointStats{
 		Address:    e.addr.String(),
 		Weight:     one.Weight,
 		Configured: one.Configured,
@@ -84,6 +86,10 @@ func (e *Endpoint) stats(now time.Duration) EndpointStats {
 		Downs:      one.Downs,
 		Latency:    one.Latency,
 	}
+	if last := e.failing.last.Load(); last != nil {
+		s.LastErr, s.LastErrAt = last.err, last.at
+	}
+	return s
 }
 
 // LookupErr returns why names are not found now, nil if they are. The endpoints that were found before stay in use.

@@ -74,7 +74,7 @@ func sampleAt(seconds int) *Sample {
 				Name: "web", Active: 4, Waiting: 2,
 				Endpoints: []admin.ProxyEndpoint{
 					{Address: "10.0.0.1:80", Healthy: true, Connections: 8, Requests: map[string]int64{"success": 3000 * int64(n)}},
-					{Address: "10.0.0.2:80", Healthy: true, EjectedFor: 12.5, Requests: map[string]int64{"failure": 200 * int64(n)}, Failed: 200 * int64(n), Ejections: 1},
+					{Address: "10.0.0.2:80", Healthy: true, EjectedFor: 12.5, Requests: map[string]int64{"failure": 200 * int64(n)}, Failed: 200 * int64(n), Ejections: 1, LastError: "its response is status 502"},
 					{Address: "10.0.0.3:80", Requests: map[string]int64{}},
 				},
 			}, {Name: "calls", Endpoints: []admin.ProxyEndpoint{{Address: "[2001:db8::1]:12200", Healthy: true, Drained: true}}}},

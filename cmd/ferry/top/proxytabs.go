@@ -91,6 +91,7 @@ func endpointsTab() tab {
 			{title: "ACTIVE"},
 			{title: "CONNECTIONS", rank: 2},
 			{title: "EJECTIONS", rank: 3},
+			{title: "LAST ERROR", left: true, rank: 4},
 		},
 		present: hasProxy,
 		rows:    clusterRows,
@@ -129,7 +130,7 @@ func clusterRows(w *window) []row {
 			sum.requests, sum.failed = sum.requests+attempts(e), sum.failed+uint64(e.Failed)
 			sumOld.requests, sumOld.failed = sumOld.requests+was.requests, sumOld.failed+was.failed
 			connections, ejections = connections+e.Connections, ejections+e.Ejections
-			state, how := "up", good
+			state, how, failure := "up", good, e.LastError
 			switch {
 			case e.Drained:
 				state, how = "drained", warn
@@ -139,11 +140,13 @@ func clusterRows(w *window) []row {
 				state, how = "ejected, "+whole(math.Ceil(e.EjectedFor))+" s left", warn
 			default:
 				up++
+				failure = ""
 			}
 			r.children = append(r.children, row{cells: []cell{
 				text(e.Address, plain), text(state, how), number(w.rate(attempts(e), was.requests), perSecond, plain),
 				number(w.rate(uint64(e.Failed), was.failed), perSecond, bad), number(known(e.Active), short, plain),
 				number(known(e.Connections), short, plain), number(known(e.Ejections), short, warn),
+				text(failure, plain),
 			}})
 		}
 		state, how := whole(float64(up))+" of "+whole(float64(len(c.Endpoints)))+" up", good
@@ -156,6 +159,7 @@ func clusterRows(w *window) []row {
 		r.cells = []cell{
 			text(c.Name, bold), text(state, how), number(w.rate(sum.requests, sumOld.requests), perSecond, plain), number(w.rate(sum.failed, sumOld.failed), perSecond, bad),
 			number(known(c.Active), short, plain), number(known(connections), short, plain), number(known(ejections), short, warn),
+			text("", plain),
 		}
 		rows = append(rows, r)
 	}

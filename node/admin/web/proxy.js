@@ -71,7 +71,8 @@ function summary(t, s) {
 // why returns why an endpoint gets no requests.
 function why(e) {
   if (e.drained) return 'is drained: an operator did that';
-  return e.healthy ? 'is ejected: its requests failed' : 'is down: its health checks fail';
+  const why = e.healthy ? 'is ejected: its requests failed' : 'is down: its health checks fail';
+  return e.last_error ? `${why}: ${e.last_error}` : why;
 }
 
 // hasRequests reports whether the proxy has received a request since its start.
