@@ -79,26 +79,33 @@ func checkGuestFile(file string) error {
 	return nil
 }
 
-// WasmMemory returns what all instances of wasm guests may have together. A sum beyond what Size holds is the largest Size.
+// WasmMemory returns what all wasm guests may have together: their compiled code, and the memory of all instances. A sum beyond what Size holds is the
+// largest Size.
 func (c *Config) WasmMemory() Size {
+	const most = Size(1<<63 - 1)
 	var sum Size
 	for _, f := range c.Functions {
-		sum = addMemory(sum, f)
+		n := Size(f.Concurrency)
+		if f.Wasm == "" || n == 0 || f.Memory <= 0 {
+			continue
+		}
+		code := codeSize(f.Wasm)
+		if n > (most-sum-code)/f.Memory {
+			return most
+		}
+		sum += n*f.Memory + code
 	}
 	return sum
 }
 
-// addMemory adds what the instances of f may have.
-func addMemory(sum Size, f Function) Size {
-	const most = Size(1<<63 - 1)
-	n := Size(f.Concurrency)
-	if f.Wasm == "" || n == 0 || f.Memory <= 0 {
-		return sum
+// codeSize returns what the code of a guest takes, in whole MiB. Other checks report a file that cannot be read.
+func codeSize(file string) Size {
+	module, err := regularfile.Read(file, wasm.MaxGuest)
+	if err != nil {
+		return 0
 	}
-	if n > (most-sum)/f.Memory {
-		return most
-	}
-	return sum + n*f.Memory
+	const unit = 1 << 20
+	return (Size(wasm.CodeSize(module)) + unit - 1) / unit * unit
 }
 
 // Guests returns the files of wasm guests, each once.

@@ -274,7 +274,8 @@ type Limits struct {
 	// is free. Calls beyond it fail with the status resource exhausted.
 	CallQueue Size `yaml:"call_queue,omitempty"`
 
-	// WasmMemory bounds the memory of all instances of wasm guests together: the sum of concurrency times memory.
+	// WasmMemory bounds what all wasm guests may have together: their compiled code, about 8 bytes for each of the module, and the sum of concurrency times
+	// memory.
 	WasmMemory Size `yaml:"wasm_memory,omitempty"`
 
 	// WasmTimeout bounds the timeout of a wasm guest.

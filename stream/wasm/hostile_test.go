@@ -1,10 +1,12 @@
 package wasm_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -98,6 +100,86 @@ func TestHeavyCode(t *testing.T) {
 				t.Errorf("got %v, want %v", err, wasm.ErrTimeout)
 			}
 		})
+	}
+}
+
+// TestDescriptors checks that a guest that closes no file has few descriptors of the process.
+func TestDescriptors(t *testing.T) {
+	open := slices.Concat(constants(3, 0, 0, 1, 0), []byte{0x42, 2, 0x42, 2}, constants(0, 1024), []byte{0x10, 0, 0x22, 0, 0x04, 0x40, 0x20, 0, 0x0f, 0x0b}) // returns the error
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "f"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := wasm.Start(t.Context(), assemble([]imported{{"path_open", 4}}, nil, slices.Concat(repeat(wasm.MaxOpen+1, open), constants(0)), "f"),
+		wasm.Config{Memory: guestMemory, Mounts: []wasm.Mount{{Host: dir, Guest: "/"}}, Instances: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	const eagain = 6
+	var failed *wasm.HandlerError
+	if err := p.Handle(t.Context(), &ferry.Message{}, discard{}); !errors.As(err, &failed) || failed.Status != eagain {
+		t.Errorf("a guest that opens %d files: got %v, want status %d, EAGAIN", wasm.MaxOpen+1, err, eagain)
+	}
+}
+
+// TestStack checks that an instance which has recursed deeply keeps no stack of that while it is idle.
+func TestStack(t *testing.T) {
+	recurse := []byte{0x20, 0, 0x45, 0x04, 0x7f, 0x41, 0, 0x05, 0x20, 0, 0x41, 1, 0x6b, 0x20, 1, 0x10, 1, 0x0b} // handle(n, t): n == 0 ? 0 : handle(n-1, t)
+	p, err := wasm.Start(t.Context(), assemble(nil, nil, recurse, ""), wasm.Config{Memory: guestMemory, Instances: 1, Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	live := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := live()
+	if err := p.Handle(t.Context(), &ferry.Message{Payload: make([]byte, 200_000)}, discard{}); err != nil {
+		t.Fatal(err)
+	}
+	grown := func() int64 { return int64(live() - before) }
+	for until := time.Now().Add(20 * time.Second); grown() > 1<<20; {
+		if time.Now().After(until) {
+			t.Fatalf("the idle instance keeps %d KiB", grown()>>10)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// TestCodeSize checks that a module keeps no more memory than CodeSize says: one of very small functions.
+func TestCodeSize(t *testing.T) {
+	const functions = 100_000
+	number := func(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }
+	section := func(id byte, parts ...[]byte) []byte {
+		all := slices.Concat(parts...)
+		return slices.Concat([]byte{id}, number(len(all)), all)
+	}
+	guest := slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
+		section(1, []byte{2, 0x60, 2, 0x7f, 0x7f, 1, 0x7f, 0x60, 0, 0}),
+		section(3, number(functions+1), []byte{0}, bytes.Repeat([]byte{1}, functions)),
+		section(5, []byte{1, 0, 1}),
+		section(7, []byte{2, 6}, []byte("memory"), []byte{2, 0, 12}, []byte("ferry_handle"), []byte{0, 0}),
+		section(10, number(functions+1), []byte{4, 0, 0x41, 0, 0x0b}, bytes.Repeat([]byte{2, 0, 0x0b}, functions)))
+	live := func() int64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	p, err := wasm.Start(t.Context(), guest, wasm.Config{Memory: 64 << 10, Instances: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	if kept, said := live()-before, wasm.CodeSize(guest); kept > said || said > 4*kept {
+		t.Errorf("it keeps %d KiB of heap, and CodeSize says %d KiB", kept>>10, said>>10)
 	}
 }
 

@@ -47,6 +47,7 @@ type instance struct {
 	sendFailure error  // of this call
 	sent        int    // messages of this call
 	lines       int    // logged in this call
+	open        int    // files that the guest has open
 	crashed     bool
 
 	// p.mu is held where these are used, but for the call's own use of ctx, in and out.
@@ -57,6 +58,7 @@ type instance struct {
 	ended ended
 	calls uint64        // calls that began
 	seen  uint64        // calls when the watchdog last looked
+	fresh uint64        // calls when function was made
 	spent time.Duration // of this call, as far as the watchdog has seen
 	limit time.Duration // of this call
 }
@@ -108,21 +110,14 @@ func (p *Pool) instantiate(ctx context.Context) (*instance, error) {
 		cfg = cfg.WithEnv(name, value)
 	}
 	if len(p.cfg.Mounts) > 0 {
-		files := wazero.NewFSConfig()
-		for _, m := range p.cfg.Mounts {
-			if m.Write {
-				files = files.WithDirMount(m.Host, m.Guest)
-			} else {
-				files = files.WithReadOnlyDirMount(m.Host, m.Guest)
-			}
-		}
-		cfg = cfg.WithFSConfig(files)
+		cfg = cfg.WithFSConfig(mounts(p.cfg.Mounts, &i.open))
 	}
 	var err error
 	if i.module, err = p.runtime.InstantiateModule(ctx, p.module, cfg); err != nil {
 		return nil, fmt.Errorf("wasm: %s: %w", p.cfg.Name, err)
 	}
-	i.memory, i.function = i.module.Memory(), i.module.ExportedFunction(exportHandle)
+	i.memory = i.module.Memory()
+	i.renew()
 	i.stopGlobal = i.module.ExportedGlobal(meter.Stop).(api.MutableGlobal)
 	if err := i.initialize(ctx); err != nil {
 		i.close()
@@ -188,6 +183,10 @@ func (i *instance) sleep(ns int64) {
 	case <-i.stopped:
 	}
 }
+
+// renew makes function anew. The runtime keeps a stack for it, of up to 100 MB, that grows with the calls and never shrinks. p.mu is held, or nothing else
+// has the instance yet.
+func (i *instance) renew() { i.function, i.fresh = i.module.ExportedFunction(exportHandle), i.calls }
 
 // close releases the instance's memory.
 func (i *instance) close() { _ = i.module.Close(context.Background()) }

@@ -41,6 +41,9 @@ func (p *Pool) watch() {
 	for _, i := range slices.Concat(p.all, p.starting) {
 		p.watching = p.watching || i.busy || i.seen != i.calls
 		i.look(elapsed)
+		if !i.busy && i.fresh != i.calls && i.ended == notEnded {
+			i.renew() // an idle instance keeps no stack of a deep recursion
+		}
 	}
 	if p.watching && !p.closed {
 		p.timer.Reset(p.interval())
