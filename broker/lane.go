@@ -76,11 +76,11 @@ func (l *lane) appended(err error) {
 	refused, ok := l.stream.end(p.tag, run.count, run.bytes, err)
 	switch {
 	case refused != nil:
-		p.account.Stored(l, native.NoticeFrame{Tag: p.tag.id, Count: uint32(refused.Count), Code: native.CodeBadRequest, Reason: refused.Error()})
+		p.account.Stored(l, native.NoticeFrame{Tag: p.tag.id, Count: uint32(len(refused.Refused)), Code: native.CodeBadRequest, Reason: refused.Error()}, refused.Refused)
 	case ok:
-		p.account.Stored(l, native.NoticeFrame{})
+		p.account.Stored(l, native.NoticeFrame{}, nil)
 	case l.stream.gone.Load():
-		p.account.Stored(l, l.stream.goneNotice(p.tag, run.count))
+		p.account.Stored(l, l.stream.goneNotice(p.tag, run.count), nil)
 	default:
 		p.account.Lost(l)
 	}

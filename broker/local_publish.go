@@ -1,10 +1,13 @@
 package broker
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/native"
 )
@@ -33,22 +36,21 @@ func (t *Batch) End() {
 // with the next one.
 //
 // stored, which may be nil, is called once for the n messages, unless n is 0: when all of them are stored, if a stream stores the tag at
-// least once, or else before Publish returns. Its error says which could not be stored. It is called on any goroutine, with locks held.
+// least once, or else before Publish returns. Its error says that they are not: a *RefusedError which of them, and any other all of them. It is called on
+// any goroutine, with locks held.
 // If the engine is closed before it has stored them, stored is never called.
 func (t *Batch) Publish(to *LocalTag, ms []Message, stored func(error)) (n int, err error) {
 	p := to.publisher
 	r := t.receiver
 	r.session = p.session
 	var all *completion
-	var done func(error)
 	if stored != nil && p.ordersCredit() {
 		all = &completion{stored: stored}
 		all.left.Store(1)
-		done = all.end
 	}
 	for n < len(ms) && err == nil {
 		taken := 0
-		if taken, err = t.run(p, ms[n:], done, all); taken == 0 && err == nil && !to.await() {
+		if taken, err = t.run(p, ms[n:], all, n); taken == 0 && err == nil && !to.await() {
 			break
 		}
 		n += taken
@@ -58,7 +60,7 @@ func (t *Batch) Publish(to *LocalTag, ms []Message, stored func(error)) (n int, 
 	case all == nil:
 		stored(nil)
 	default:
-		all.end(nil)
+		all.end(0, nil)
 	}
 	return n, err
 }
@@ -69,9 +71,9 @@ func (to *LocalTag) await() (ready bool) {
 	return to.publisher.account.Available() > 0 && to.starved.CompareAndSwap(true, false)
 }
 
-// run publishes the leading messages that make a run. If they are to be stored at least once, it adds them to all, whose end is done; both
-// may be nil. err refuses the message behind them.
-func (t *Batch) run(p *publisher, ms []Message, done func(error), all *completion) (n int, err error) {
+// run publishes the leading messages that make a run. If they are to be stored at least once, it adds them to all, where the first one has the index first;
+// all may be nil. err refuses the message behind them.
+func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n int, err error) {
 	r, s := t.receiver, p.session
 	if s.client.(*Local).phase.Load() == localClosed { //nolint:forcetypeassert // a LocalTag is of a Local
 		return 0, errClosed
@@ -121,8 +123,10 @@ func (t *Batch) run(p *publisher, ms []Message, done func(error), all *completio
 	if e := p.spend(len(buf.B), last); e != nil { // another goroutine has spent the credit
 		return 0, nil
 	}
+	var done func(error)
 	if all != nil && st != nil && st.config().AtLeastOnce {
 		all.left.Add(1)
+		done = func(err error) { all.end(first, err) }
 	}
 	kept, confirmed := false, false
 	if st != nil {
@@ -176,18 +180,43 @@ type completion struct {
 	stored func(error)
 	left   atomic.Int32
 
-	mu  sync.Mutex
-	err error
+	mu      sync.Mutex
+	err     error // why whole runs are not stored
+	refused RefusedError
 }
 
-func (c *completion) end(err error) {
+// RefusedError says which messages of a Batch.Publish can never be stored. The others are.
+type RefusedError struct {
+	Messages []int // indices, ascending
+	Why      *native.Error
+}
+
+func (e *RefusedError) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *RefusedError) Unwrap() error { return e.Why }
+
+// end says that a run whose first message has the index first is stored, or not.
+func (c *completion) end(first int, err error) {
 	c.mu.Lock()
-	if c.err == nil {
+	var r *ledger.Refusal
+	switch {
+	case err == nil:
+	case errors.As(err, &r) && r.Messages != nil:
+		for _, m := range r.Messages {
+			c.refused.Messages = append(c.refused.Messages, first+m)
+		}
+		c.refused.Why = r.Why
+	case c.err == nil:
 		c.err = err
 	}
-	err = c.err
 	c.mu.Unlock()
-	if c.left.Add(-1) == 0 {
-		c.stored(err)
+	if c.left.Add(-1) > 0 {
+		return
 	}
+	if err = c.err; err == nil && c.refused.Why != nil {
+		slices.Sort(c.refused.Messages)
+		err = &c.refused
+	}
+	c.stored(err)
 }

@@ -109,9 +109,10 @@ func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.Ap
 	case err == nil:
 		st.stored.add(n, bytes)
 	case errors.As(err, &refused):
-		st.refused.Add(uint64(refused.Count))
-		if n > refused.Count {
-			st.stored.add(n-refused.Count, bytes)
+		count := len(refused.Refused)
+		st.refused.Add(uint64(count))
+		if n > count {
+			st.stored.add(n-count, bytes)
 		}
 	}
 	st.progress.Store(clock.Now())

@@ -142,13 +142,13 @@ func TestStoredNotices(t *testing.T) {
 type refusing struct{ engine.Stream }
 
 func (r refusing) Append(records []engine.Record, done func(error)) {
-	n := 0
-	for _, each := range records {
+	var refused []int
+	for i, each := range records {
 		if len(each.Payload) > 0 {
-			n++
+			refused = append(refused, i)
 		}
 	}
-	go done(&engine.AppendError{Stream: "orders", Count: n, Why: "there are too many of them"})
+	go done(&engine.AppendError{Stream: "orders", Refused: refused, Why: "there are too many of them"})
 }
 
 // TestStoredRefused: the publisher learns of a message that the engine can never store, and gets its credit back.

@@ -175,13 +175,13 @@ func (e *UnsupportedError) Error() string {
 
 // AppendError says that records can never be stored.
 type AppendError struct {
-	Stream string
-	Count  int // of the records of the call
-	Why    string
+	Stream  string
+	Refused []int // indices of the records in the call, ascending
+	Why     string
 }
 
 func (e *AppendError) Error() string {
-	return fmt.Sprintf("stream %q: %d records were refused: %s", e.Stream, e.Count, e.Why)
+	return fmt.Sprintf("stream %q: %d records were refused: %s", e.Stream, len(e.Refused), e.Why)
 }
 
 // CorruptError names a record whose bytes are damaged.

@@ -13,8 +13,12 @@ func (c *conn) acknowledge(a *wire.AckPacket) error {
 	s.needExchange()
 	if a.Kind == wire.Pubrel {
 		code := wire.Success
-		if _, ok := s.received[a.ID]; !ok {
+		state, ok := s.received[a.ID]
+		switch {
+		case !ok:
 			code = wire.PacketIdentifierNotFound
+		case state == receivedStored && s.pending.unreleased > 0: // it may be of an earlier connection
+			s.pending.unreleased--
 		}
 		delete(s.received, a.ID)
 		s.changed()

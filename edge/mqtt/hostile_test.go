@@ -187,6 +187,45 @@ func TestSteadyReader(t *testing.T) {
 	}
 }
 
+// TestServerReceiveMaximum: a client that has more messages on their way than CONNACK says is told so, and one that has as many as it says is not.
+func TestServerReceiveMaximum(t *testing.T) {
+	r := newRig(t, setup{server: mqtt.Config{MaxInFlight: 4}})
+	c := r.connect(wire.V5, "dev", lasting)
+	publish := func(id uint16) {
+		c.send(wire.PublishPacket{QoS: 2, ID: id, Topic: []byte("a"), Payload: []byte("x")})
+	}
+	for id := uint16(1); id <= 4; id++ {
+		publish(id)
+		c.ack(wire.Pubrec, id)
+	}
+	c.sendAck(wire.Pubrel, 1)
+	c.ack(wire.Pubcomp, 1)
+	publish(5)
+	c.ack(wire.Pubrec, 5)
+	_ = c.conn.Close()
+	c = r.connect(wire.V5, "dev", lasting) // what was not released before does not count
+	for id := uint16(6); id <= 8; id++ {
+		publish(id)
+		c.ack(wire.Pubrec, id)
+	}
+	c.sendAck(wire.Pubrel, 2)
+	c.ack(wire.Pubcomp, 2)
+	for id := uint16(9); ; id++ {
+		publish(id)
+		p := c.next()
+		if p.Kind == wire.Pubrec && id < 12 {
+			continue
+		}
+		if d, err := wire.ParseDisconnect(p); err != nil || d.Code != wire.ReceiveMaximumExceeded {
+			t.Fatalf("message %d: got %v %v %v, want DISCONNECT with %v", id, p.Kind, d.Code, err, wire.ReceiveMaximumExceeded)
+		}
+		if id < 10 {
+			t.Errorf("message %d is refused: 4 may be on their way", id)
+		}
+		return
+	}
+}
+
 // TestReceiveMaximum: no more messages are on their way than the client says.
 func TestReceiveMaximum(t *testing.T) {
 	r := newRig(t, setup{})

@@ -1,16 +1,20 @@
 package mqtt
 
 import (
+	"errors"
 	"sync/atomic"
 
+	"example.com/ferry/broker"
 	wire "example.com/ferry/protocol/mqtt"
 )
 
 // pending are the messages of a client whose PUBACK or PUBREC is not sent yet, in the order in which they arrived. The responses keep
 // that order: MQTT 5.0, section 4.6.
 type pending struct {
-	list  []pendingPublish
-	first uint64 // number of list[0]
+	list       []pendingPublish
+	first      uint64 // number of list[0]
+	orphans    int    // of the list, which the client does not count as sent on its connection
+	unreleased int    // messages with QoS 2 of this connection that are no longer in the list, and that the client has not released
 }
 
 // pendingPublish is a message that waits to be stored.
@@ -61,17 +65,25 @@ func (s *session) confirm(first uint64, count int, err error) {
 	s.wake()
 }
 
-// resolve notes that count messages from number first on are stored, or not, and responds as far as the order allows.
+// resolve notes that count messages from number first on are stored, or not, and responds as far as the order allows. What can never be stored harms
+// no other message of the run.
 func (s *session) resolve(first uint64, count int, err error) {
-	code := wire.Success
-	if err != nil {
+	code, refused := wire.Success, []int(nil)
+	var e *broker.RefusedError
+	switch {
+	case errors.As(err, &e):
+		refused = e.Messages
+	case err != nil:
 		code = wire.UnspecifiedError
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for n := first; n < first+uint64(count); n++ {
-		p := &s.pending.list[n-s.pending.first]
-		p.done, p.code = true, code
+	list := s.pending.list[first-s.pending.first:][:count]
+	for i := range list {
+		list[i].done, list[i].code = true, code
+	}
+	for _, i := range refused {
+		list[i].code = publishCode(e.Why)
 	}
 	s.respondInOrder()
 }
@@ -81,6 +93,9 @@ func (s *session) respondInOrder() {
 	p := &s.pending
 	n := 0
 	for n < len(p.list) && p.list[n].done {
+		if p.list[n].orphan {
+			p.orphans--
+		}
 		s.respond(&p.list[n])
 		n++
 	}
@@ -105,6 +120,8 @@ func (s *session) respond(p *pendingPublish) {
 			reply = reply || state == receivedRepeated
 			if s.received[p.id] = receivedStored; failed {
 				delete(s.received, p.id)
+			} else if !p.orphan {
+				s.pending.unreleased++
 			}
 			s.changed()
 		}
@@ -126,9 +143,14 @@ func (s *session) respond(p *pendingPublish) {
 // maxAck is at least the length of a PUBACK, PUBREC, PUBREL or PUBCOMP without properties, in bytes.
 const maxAck = 8
 
+// unacknowledged returns how many messages of the present connection the client has not got the last response for: MQTT 5.0, section 4.9. The caller holds
+// the lock.
+func (p *pending) unacknowledged() int { return len(p.list) - p.orphans + p.unreleased }
+
 // orphan notes that the connection has ended. The caller holds the lock.
 func (p *pending) orphan() {
 	for i := range p.list {
 		p.list[i].orphan = true
 	}
+	p.orphans, p.unreleased = len(p.list), 0
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
@@ -17,7 +16,7 @@ import (
 // maxRun is the most messages that are published together.
 const maxRun = 64
 
-// run is messages of one connection on one topic that are published together. A loop has one.
+// run is messages of one connection on one topic that are published together: either all have QoS 0, or none. A loop has one.
 type run struct {
 	conn      *conn
 	begun     bool // Batch.Begin was called
@@ -87,7 +86,7 @@ func (c *conn) receive(packet wire.Packet, end int) error {
 		c.refuseMessage(&p, publishCode(err), err)
 		return nil
 	}
-	if len(r.messages) == maxRun || len(r.messages) > 0 && (r.topic != t || p.Retain) {
+	if len(r.messages) == maxRun || len(r.messages) > 0 && (r.topic != t || p.Retain || (r.packets[0].qos > 0) != (p.QoS > 0)) {
 		if !c.publishRun() {
 			return nil
 		}
@@ -146,7 +145,7 @@ func (c *conn) admit(p *wire.PublishPacket) (repeated bool, err error) {
 			return true, nil
 		}
 	}
-	if c.version == wire.V5 && len(s.pending.list)+len(s.received)+len(c.ls.run.packets) >= 2*limit || len(s.received) >= 2*limit {
+	if c.version == wire.V5 && s.pending.unacknowledged()+len(c.ls.run.packets) >= limit || len(s.received) >= 2*limit {
 		return false, &wire.Error{Code: wire.ReceiveMaximumExceeded, Kind: wire.Publish, Close: true, Reason: "too many messages were not acknowledged yet"}
 	}
 	if p.QoS == 2 {
@@ -207,7 +206,7 @@ func (c *conn) publishRun() bool {
 	for done := 0; done < len(r.messages); {
 		conf := c.confirmation()
 		var stored func(error)
-		if slices.ContainsFunc(r.packets[done:], func(k runPacket) bool { return k.qos > 0 }) {
+		if r.packets[done].qos > 0 {
 			stored = conf.call
 		}
 		n, err := c.ls.batch.Publish(r.topic.grant, r.messages[done:], stored)
@@ -269,23 +268,19 @@ func (c *conn) count(packets []runPacket) {
 // accepted notes that the broker has taken messages. conf is told, or was told already, when they are stored.
 func (c *conn) accepted(packets []runPacket, conf *confirmation) {
 	s := c.session
-	count := 0
 	s.mu.Lock()
 	conf.session, conf.first = s, s.pending.first+uint64(len(s.pending.list))
 	for _, k := range packets {
-		if k.qos > 0 {
-			s.pending.list = append(s.pending.list, pendingPublish{id: k.id, qos: k.qos})
-			count++
-		}
+		s.pending.list = append(s.pending.list, pendingPublish{id: k.id, qos: k.qos})
 	}
-	conf.count = count
+	conf.count = len(packets)
 	c.pendingFull = len(s.pending.list) >= s.server.cfg.MaxInFlight
 	s.mu.Unlock()
 	if conf.state.CompareAndSwap(confirmationOpen, confirmationArmed) {
 		c.ls.conf = nil // stored still comes
 		return
 	}
-	s.resolve(conf.first, count, conf.err)
+	s.resolve(conf.first, conf.count, conf.err)
 	conf.session, conf.err = nil, nil
 	conf.state.Store(confirmationOpen)
 }

@@ -1,6 +1,7 @@
 package mqtt_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/memory"
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
 )
@@ -32,6 +35,40 @@ func TestResponseOrder(t *testing.T) {
 		if a := c.ack(wire.Puback, uint16(id+1)); a.Code != want {
 			t.Errorf("PUBACK of %d with %v, want %v", a.ID, a.Code, want)
 		}
+	}
+}
+
+// TestUnstorable: a message that the stream can never store is settled alone: the others of its write are stored once, and the device stays connected.
+func TestUnstorable(t *testing.T) {
+	for _, v := range versions {
+		t.Run(v.String(), func(t *testing.T) {
+			e := memory.New()
+			t.Cleanup(func() { _ = e.Close(context.Background()) })
+			cfg := engine.Config{Name: "s", Tags: []string{"stored/#"}, InMemory: true, MaxBytes: 4 << 10}
+			s, err := e.Open(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := newRig(t, setup{streams: map[string]broker.Stored{"s": {Stream: s, Config: cfg, AtLeastOnce: true}}})
+			c := r.connect(v, "dev")
+			var b []byte
+			for id, size := range []int{10, 8 << 10, 20, 9 << 10, 30} {
+				p := wire.PublishPacket{QoS: 1, ID: uint16(id + 1), Topic: []byte("stored/a"), Payload: make([]byte, size)}
+				if b, err = wire.AppendPublish(b, v, &p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.write(b)
+			for id := uint16(1); id <= 5; id++ {
+				if a := c.ack(wire.Puback, id); a.Code.Failed() != (v == wire.V5 && id%2 == 0) {
+					t.Errorf("PUBACK of %d with %v", id, a.Code)
+				}
+			}
+			c.quiet()
+			if info, err := s.Info(t.Context()); err != nil || info.Records != 3 {
+				t.Errorf("%+v, %v: want 3 messages", info, err)
+			}
+		})
 	}
 }
 

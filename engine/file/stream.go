@@ -123,7 +123,7 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 		r := &records[i]
 		bytes += int64(len(r.Payload))
 		if why := s.refusal(r); why != "" {
-			refused.Count++
+			refused.Refused = append(refused.Refused, i)
 			refused.Why = why
 			continue
 		}
@@ -142,8 +142,8 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 	}
 	s.pending.Add(bytes)
 	var err error
-	if refused.Count > 0 {
-		err = &engine.AppendError{Stream: s.config.Name, Count: refused.Count, Why: refused.Why}
+	if len(refused.Refused) > 0 {
+		err = &engine.AppendError{Stream: s.config.Name, Refused: refused.Refused, Why: refused.Why}
 	}
 	s.log.Commit(func(failed error) {
 		s.pending.Add(-bytes)

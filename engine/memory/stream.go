@@ -90,7 +90,7 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 		r := &records[i]
 		bytes += int64(len(r.Payload))
 		if why := s.refusal(r); why != "" {
-			refused.Count++
+			refused.Refused = append(refused.Refused, i)
 			refused.Why = why
 			continue
 		}
@@ -114,8 +114,8 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 	s.wake()
 	s.pending.Add(bytes)
 	call := completion{done: done, pending: &s.pending, bytes: bytes}
-	if refused.Count > 0 {
-		call.err = &engine.AppendError{Stream: s.config.Name, Count: refused.Count, Why: refused.Why}
+	if len(refused.Refused) > 0 {
+		call.err = &engine.AppendError{Stream: s.config.Name, Refused: refused.Refused, Why: refused.Why}
 	}
 	s.completions.add(call)
 }

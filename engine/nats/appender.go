@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,7 @@ type entry struct {
 	subject string
 	id      string // messageID of the record
 	skip    bool   // nothing to store: a record with its ID is stored, or its call has no records
+	index   int    // of the record in its call
 	call    *call
 	last    bool // of its call
 }
@@ -73,7 +75,7 @@ type entry struct {
 // call is one call of Append.
 type call struct {
 	bytes   int
-	refused int    // records that can never be stored
+	refused []int  // records that can never be stored
 	why     string // of the first one
 	done    func(error)
 }
@@ -109,12 +111,12 @@ func (a *appender) append(records []engine.Record, done func(error)) {
 			tag, subject = r.Tag, subjectOf(r.Tag)
 		}
 		if why := a.refusal(&r, subject, config); why != "" {
-			c.refuse(why)
+			c.refuse(i, why)
 			continue
 		}
 		memory, r.Payload = appendCopy(memory, r.Payload)
 		memory, r.Extension = appendCopy(memory, r.Extension)
-		entries = append(entries, entry{record: r, subject: subject, id: messageID(&r, config.SharedIDs), call: c})
+		entries = append(entries, entry{record: r, subject: subject, id: messageID(&r, config.SharedIDs), index: i, call: c})
 	}
 	if len(entries) == 0 {
 		entries = append(entries, entry{skip: true, call: c})
@@ -246,7 +248,7 @@ func (a *appender) finish(n int, why string) {
 	for i := a.head; i < a.head+n; i++ {
 		e := &a.queue[i]
 		if why != "" {
-			e.call.refuse(why)
+			e.call.refuse(e.index, why)
 		}
 		if e.last {
 			done = append(done, e.call)
@@ -273,17 +275,18 @@ func (a *appender) finish(n int, why string) {
 	}
 }
 
-func (c *call) refuse(why string) {
-	if c.refused++; c.refused == 1 {
+func (c *call) refuse(index int, why string) {
+	if c.refused = append(c.refused, index); len(c.refused) == 1 {
 		c.why = why
 	}
 }
 
 func (c *call) err(stream string) error {
-	if c.refused == 0 {
+	if len(c.refused) == 0 {
 		return nil
 	}
-	return &engine.AppendError{Stream: stream, Count: c.refused, Why: c.why}
+	slices.Sort(c.refused)
+	return &engine.AppendError{Stream: stream, Refused: c.refused, Why: c.why}
 }
 
 // fail notes why the records wait.

@@ -137,7 +137,7 @@ func TestReleaseAfterLeave(t *testing.T) {
 	}
 	full.Add(a)
 	c.expect(t)
-	a.Stored("stream", Notice{})
+	a.Stored("stream", Notice{}, nil)
 	c.expect(t, "pong 7", "done <nil>")
 	gone := (&Hold{}).Len()
 	late := &Hold{of: "link"}
@@ -155,16 +155,16 @@ func TestRunsKeepTheirOrder(t *testing.T) {
 	}
 	a.Enter(Run{Bytes: 10})
 	a.Enter(Run{Bytes: 10}) // joins the one before
-	a.Stored("new", Notice{})
+	a.Stored("new", Notice{}, nil)
 	c.expect(t)
-	a.Stored("old", Notice{})
+	a.Stored("old", Notice{}, nil)
 	c.expect(t, "credit 3")
 	if !a.Waiting() {
 		t.Error("nothing waits")
 	}
-	a.Stored("old", Notice{Count: 1})
+	a.Stored("old", Notice{Count: 1}, nil)
 	c.expect(t, "notice 1", "credit 3", "credit 20")
-	a.Stored("old", Notice{}) // of a run that Abandon has settled
+	a.Stored("old", Notice{}, nil) // of a run that Abandon has settled
 	c.expect(t)
 }
 
@@ -189,7 +189,7 @@ func TestNoticesWait(t *testing.T) {
 		c.wait = time.Second
 		a.Enter(Run{Bytes: 10, Notice: Notice{Count: 1}})
 		a.Enter(Run{Lane: "stream", Count: 1, Bytes: 20})
-		a.Stored("stream", Notice{})
+		a.Stored("stream", Notice{}, nil)
 		c.expect(t)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -244,7 +244,7 @@ func TestNothingIsCreditedTwice(t *testing.T) {
 		for range n {
 			<-stored
 			c.settled.Add(10)
-			a.Stored("stream", Notice{})
+			a.Stored("stream", Notice{}, nil)
 		}
 	})
 	ended := make(chan struct{})

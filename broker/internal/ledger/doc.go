@@ -8,6 +8,6 @@
 //	a.Spend(n, last)                        // it has sent a run of n bytes
 //	a.Routed(n)                             // which was routed: the bytes return in halves of a window
 //	a.Enter(Run{Lane: stream, Bytes: n})    // or is to be stored
-//	a.Stored(stream, Notice{})              // and is now
+//	a.Stored(stream, Notice{}, nil)         // and is now
 //	a.Leave()                               // the client has gone
 package ledger

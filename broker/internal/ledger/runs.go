@@ -20,7 +20,7 @@ type Run struct {
 	Bytes         int
 	Notice        Notice         // comes before the credit of the run
 	Confirmations *Confirmations // whose PINGs wait for the run; nil means none
-	Done          func(error)    // called when the run is settled; the error says that some of it was dropped. May be nil
+	Done          func(error)    // called when the run is settled; a *Refusal says that some of it was dropped. May be nil
 }
 
 // run is a Run of an Account.
@@ -29,8 +29,9 @@ type Run struct {
 //	    └─────────Lost──────────► lost
 type run struct {
 	Run
-	state runState
-	epoch uint64 // in Confirmations
+	refused []int // indices of messages that the engine has refused
+	state   runState
+	epoch   uint64 // in Confirmations
 }
 
 type runState uint8
@@ -70,12 +71,12 @@ func (a *Account) join(r *Run) bool {
 	return true
 }
 
-// Stored says that the oldest run of a lane is stored, or, as n says, refused. It has no effect if Abandon has settled that run.
-func (a *Account) Stored(lane any, n Notice) {
+// Stored says that the oldest run of a lane is stored, or, as n says, refused: the messages with these indices. It has no effect if Abandon has settled that run.
+func (a *Account) Stored(lane any, n Notice, refused []int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if r := a.oldest(lane); r != nil {
-		r.Notice, r.state = n, settled
+		r.Notice, r.refused, r.state = n, refused, settled
 		a.advance()
 	}
 }
@@ -199,12 +200,23 @@ func settle(c Client, batch []run, returns bool) {
 	credit()
 }
 
+// Refusal says that messages of a run are dropped.
+type Refusal struct {
+	Why      *native.Error
+	Messages []int // indices of those that were refused; nil means that all are dropped
+}
+
+func (e *Refusal) Error() string { return e.Why.Error() }
+
+// Unwrap returns the reason.
+func (e *Refusal) Unwrap() error { return e.Why }
+
 // refusal returns why some of the run is dropped, or nil.
-func (r *Run) refusal() error {
+func (r *run) refusal() error {
 	if r.Notice.Count == 0 {
 		return nil
 	}
-	return &native.Error{Code: r.Notice.Code, Reason: r.Notice.Reason}
+	return &Refusal{Why: &native.Error{Code: r.Notice.Code, Reason: r.Notice.Reason}, Messages: r.refused}
 }
 
 // pause has a timer go on with tell.
