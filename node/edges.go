@@ -32,7 +32,7 @@ func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err 
 	scheme, addr, _ := strings.Cut(c.Address, "://")
 	var secure *tls.Config
 	if strings.HasSuffix(scheme, "s") {
-		secure = &tls.Config{MinVersion: tls.VersionTLS13, GetConfigForClient: l.handshakeConfig}
+		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: l.handshakeConfig} // which has the version that is configured
 	}
 	if scheme == "mqtt" || scheme == "mqtts" {
 		if err := n.listenMQTT(l, addr, secure, validate, cfg); err != nil {

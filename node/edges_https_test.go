@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -140,5 +141,37 @@ func TestApplyOrigins(t *testing.T) {
 				t.Errorf("origins %q: a page of %s gets %d and permission for %q, want %d and %q", step.origins, origin, status, allowed, wantStatus, wantAllowed)
 			}
 		}
+	}
+}
+
+// TestTLSOfDevices: min_version lets devices in that have no TLS 1.3, by suites with authenticated encryption only, and a reload changes it.
+func TestTLSOfDevices(t *testing.T) {
+	cfg := quiet(t)
+	cfg.Listeners = []config.Listener{{Address: "mqtts://127.0.0.1:0"}}
+	n := build(t, cfg)
+	run(t, n)
+	dial := func(suite uint16) error {
+		security, err := pki.ClientTLS(filepath.Join(n.config().DataDir, pki.CAFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		security.MinVersion, security.MaxVersion, security.CipherSuites = tls.VersionTLS12, tls.VersionTLS12, []uint16{suite}
+		c, err := tls.DialWithDialer(&net.Dialer{Timeout: 30 * time.Second}, "tcp", addressOf(t, n, "mqtts://127.0.0.1:0"), security)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err
+	}
+	if err := dial(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256); err == nil {
+		t.Error("TLS 1.2 is accepted without min_version")
+	}
+	if err := n.Apply(changed(n, func(c *config.Config) { c.Listeners[0].MinVersion = "1.2" })); err != nil {
+		t.Fatal(err)
+	}
+	if err := dial(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256); err != nil {
+		t.Errorf("min_version 1.2: %v", err)
+	}
+	if err := dial(tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA); err == nil {
+		t.Error("a suite without authenticated encryption is accepted")
 	}
 }

@@ -24,7 +24,7 @@ listeners:
   - {address: 'quic://127.0.0.1:0', receive_window: 1MiB}
   - {address: 'tls://127.0.0.1:0', cert_file: 'DIR/one.pem', key_file: 'DIR/one.key'}
   - {address: 'http://127.0.0.1:0', anonymous: open}
-  - {address: 'http://localhost:0', anonymous: open}
+  - {address: 'https://localhost:0', anonymous: open}
 identities: [{name: open, publish: ['#'], subscribe: ['#']}, {name: other, token: the-token-of-the-other, subscribe: ['#']}]
 functions: [{name: f, run: obey, observe: ['do/#']}]
 streams: [{tags: stored/#}]
@@ -46,6 +46,7 @@ func changesOf(dir string) map[string]func(*config.Config) {
 		"include":                      func(c c) { c.Include = config.Filters{"conf.d/*.yaml"} },
 		"listeners[]":                  func(c c) { c.Listeners = append(c.Listeners, config.Listener{Address: "tls://localhost:0"})[1:] },
 		"listeners[].validate":         func(c c) { c.Listeners[0].Validate = config.ValidateOff },
+		"listeners[].min_version":      func(c c) { c.Listeners[4].MinVersion = "1.2" },
 		"listeners[].cert_file":        func(c c) { c.Listeners[2].CertFile, c.Listeners[2].KeyFile = dir+"/two.pem", dir+"/two.key" },
 		"listeners[].key_file":         func(c c) { c.Listeners[2].CertFile, c.Listeners[2].KeyFile = dir+"/two.pem", dir+"/two.key" },
 		"listeners[].client_ca_file":   func(c c) { c.Listeners[2].ClientCAFile = dir + "/ca.pem" },

@@ -21,6 +21,7 @@ import (
 	"example.com/ferry/internal/descriptors"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
+	"example.com/ferry/proxy/upstream"
 	"example.com/ferry/transport"
 )
 
@@ -123,7 +124,11 @@ func (n *Node) certificates(c config.Listener) (*certs.Server, error) {
 	if c.CertFile != "" {
 		pairs = []certs.Files{{CertFile: c.CertFile, KeyFile: c.KeyFile}}
 	}
-	s, err := n.certs.Server(n.id.ServerTLS(), pairs, c.ClientCAFile)
+	base := n.id.ServerTLS()
+	if c.MinVersion == upstream.TLS12 {
+		base.MinVersion, base.CipherSuites = tls.VersionTLS12, certs.Suites()
+	}
+	s, err := n.certs.Server(base, pairs, c.ClientCAFile)
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
@@ -312,7 +317,7 @@ func (c *relisten) patch(l *listener, next config.Listener, at string) (err erro
 	if p.validate, err = broker.ParseValidation(string(next.Validate)); err != nil {
 		return fmt.Errorf("%s.validate: %w", at, err)
 	}
-	if was.CertFile != next.CertFile || was.KeyFile != next.KeyFile || was.ClientCAFile != next.ClientCAFile {
+	if was.CertFile != next.CertFile || was.MinVersion != next.MinVersion || was.KeyFile != next.KeyFile || was.ClientCAFile != next.ClientCAFile {
 		if p.tls, err = c.node.certificates(next); err != nil {
 			return fmt.Errorf("%s: %w", at, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/upstream"
 	"example.com/ferry/transport"
 )
 
@@ -95,6 +96,13 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 	}
 	if d.Encrypted {
 		l.checkCertificates(at, errs)
+	}
+	switch {
+	case l.MinVersion == "":
+	case !l.Edge() || !d.Encrypted:
+		errs.add(at+"min_version", "a %s listener has none: leave it out", d.Scheme)
+	case l.MinVersion != upstream.TLS12 && l.MinVersion != upstream.TLS13:
+		errs.add(at+"min_version", "%q: write %q or %q", l.MinVersion, upstream.TLS12, upstream.TLS13)
 	}
 	switch {
 	case l.ReceiveWindow == 0:

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/proxy"
+	"example.com/ferry/proxy/upstream"
 )
 
 // Config is the configuration of a node. Relative paths resolve against the working directory.
@@ -95,6 +96,10 @@ type Listener struct {
 	// ClientCAFile is the PEM file of CAs whose client certificates are accepted. Empty means the local CA of data_dir. New
 	// handshakes use a changed file within a few seconds, if it is valid.
 	ClientCAFile string `yaml:"client_ca_file,omitempty"`
+
+	// MinVersion is the lowest version of TLS of an https or mqtts listener: "1.2" or "1.3". With 1.2, only suites with authenticated encryption are
+	// accepted. Empty means 1.3.
+	MinVersion upstream.TLSVersion `yaml:"min_version,omitempty"`
 
 	// ReceiveWindow bounds what one client of a quic listener may send ahead of the node's reading, on all its streams
 	// together. A client has 64KiB until it is identified. Zero means 8MiB.

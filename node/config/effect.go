@@ -28,6 +28,7 @@ var rules = []Rule{
 	{"listeners[].validate", Applies, "for later messages", ""},
 	{"listeners[].cert_file", Applies, "for new handshakes", ""},
 	{"listeners[].key_file", Applies, "for new handshakes", ""},
+	{"listeners[].min_version", Applies, "for new handshakes", ""},
 	{"listeners[].client_ca_file", Applies, "for new handshakes; connections that a certificate has identified are closed", ""},
 	{"listeners[].anonymous", Applies, "clients that have another anonymous identity are disconnected", ""},
 	{"listeners[].http", Applies, "for later requests", ""},
