@@ -135,7 +135,7 @@ func validates(t *testing.T, n *Node, addr net.Addr) bool {
 func permitted(n *Node, token string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c, err := stream.Dial(ctx, n.inside.transport, n.inside.addr, &stream.Config{Token: []byte(token), Log: slog.New(slog.DiscardHandler)})
+	c, err := stream.Dial(ctx, n.inside, insideAddr, &stream.Config{Token: []byte(token), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return "refused"
 	}

@@ -191,7 +191,7 @@ func TestApplyListeners(t *testing.T) {
 	}
 	apply(t, n, func(c *config.Config) { c.Listeners = []config.Listener{{Address: stays}} })
 	if list := n.functions.List(); len(list) != 1 || !list[0].Running {
-		t.Errorf("the function that used the removed listener: %+v", list)
+		t.Errorf("a function does not run without the listener: %+v", list)
 	}
 	close(stop)
 	var count [2]int

@@ -269,12 +269,11 @@ func (n *Node) buildStreams() error {
 		}
 		n.listeners = append(n.listeners, l)
 	}
-	inside := memory.New(nil)
-	if n.internal, err = inside.Listen(context.Background(), "node"); err != nil {
+	inside := memory.New(&memory.Config{Buffer: insideBuffer})
+	if n.internal, err = inside.Listen(context.Background(), insideAddr); err != nil {
 		return fmt.Errorf("node: %w", err)
 	}
-	n.inside = endpoint{inside, "node"}
-	n.near = n.nearestOf(n.listeners, endpoint{})
+	n.inside = inside
 
 	// 7. The functions that the node runs: clients like any other. The heavy ones share a pool.
 	if cfg.Heavy() {
@@ -284,7 +283,7 @@ func (n *Node) buildStreams() error {
 	}
 	n.functions = &functions{}
 	for _, c := range wantedFunctions(cfg) {
-		f, err := n.newFunction(c, n.near)
+		f, err := n.newFunction(c)
 		if err != nil {
 			return err
 		}
@@ -335,7 +334,7 @@ func liveFunctions() []config.Function {
 
 // tap subscribes for one stream of the admin server.
 func (n *Node) tap(ctx context.Context, filters []string, deliver func(*ferry.Message)) error {
-	client, err := n.dialTo(ctx, n.inside, "dashboard")
+	client, err := n.dial(ctx, "dashboard")
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (r *reload) versionOf(name string) int {
 // addDeployed adds the deployed functions to those of the configuration, when the node is built. One that does not fit to the
 // configuration any more is left out.
 func (n *Node) addDeployed(cfg *config.Config) {
-	r := &reload{next: cfg, near: n.near}
+	r := &reload{next: cfg}
 	for _, f := range n.deployed.list() {
 		r.deployed = append(r.deployed, f)
 		err := n.checkDeployed(r)
@@ -204,7 +204,7 @@ func (n *Node) redeploy(next func(*config.Config, *deploy.Store) (deploy.Functio
 // sameConfig returns a reload that changes one function at most.
 func (n *Node) sameConfig(function string) *reload {
 	cfg := n.config()
-	return &reload{last: cfg, next: cfg, near: n.nearest(), deployed: n.deployed.list(), only: function}
+	return &reload{last: cfg, next: cfg, deployed: n.deployed.list(), only: function}
 }
 
 // removeDeployed stops and removes a function.
@@ -233,7 +233,7 @@ func (n *Node) serveDeployments(s *serving) error {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, startTimeout)
 	defer cancel()
-	client, err := n.dialTo(ctx, n.inside, "deploy")
+	client, err := n.dial(ctx, "deploy")
 	if err != nil {
 		return err
 	}

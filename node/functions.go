@@ -27,11 +27,10 @@ type functions struct {
 
 var _ admin.Functions = (*functions)(nil)
 
-// function is one function. While it runs it has its own connection to the node.
+// function is one function. While it runs it is a client of its own.
 type function struct {
 	config.Function
 	node *Node
-	via  endpoint // where it connects
 
 	version int // of a deployed function; 0 for one of the configuration
 
@@ -75,14 +74,14 @@ func wantedFunctions(cfg *config.Config) []config.Function {
 }
 
 // newFunction returns a function that is not started.
-func (n *Node) newFunction(c config.Function, via endpoint) (*function, error) {
+func (n *Node) newFunction(c config.Function) (*function, error) {
 	if c.Run != "" && !slices.Contains(names(n.extensions.Functions), c.Run) {
 		return nil, fmt.Errorf("node: function %s: this program brings no function %s", c.Name, c.Run)
 	}
 	if c.Run != "" && c.CPU == config.Worker && n.extensions.Worker == nil {
 		return nil, fmt.Errorf("node: function %s: this program does not run its functions in processes of their own: want cpu: light or heavy", c.Name)
 	}
-	f := &function{Function: c, node: n, via: via}
+	f := &function{Function: c, node: n}
 	if c.Wasm != "" {
 		var err error
 		if f.guest, err = readGuest(c.Wasm); err != nil {
@@ -244,9 +243,9 @@ func (f *function) open(ctx context.Context) (*running, error) {
 // dial connects the function. A deployed one has the grants of the identity deployed.
 func (f *function) dial(ctx context.Context) (*stream.Client, error) {
 	if f.version > 0 {
-		return f.node.dialAs(ctx, f.via, f.Name, f.node.deployed.token)
+		return f.node.dialAs(ctx, f.Name, f.node.deployed.token)
 	}
-	return f.node.dialTo(ctx, f.via, f.Name)
+	return f.node.dial(ctx, f.Name)
 }
 
 func (f *function) stop() {

@@ -20,8 +20,7 @@ type restaffing struct {
 
 // prepareFunctions compares the functions with those of the next configuration. It starts the processes of new workers and
 // compiles new guests. A function stays, with its connection and its statistics, if nothing of it changes, the file of its guest
-// included. If the listener that it uses goes, it is started again on another one, unless it was stopped. While a function is deployed or
-// removed, all others stay.
+// included. While a function is deployed or removed, all others stay.
 func (n *Node) prepareFunctions(r *reload) (change, error) {
 	if n.functions == nil {
 		return change{}, nil
@@ -47,7 +46,7 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 		}
 		alike := old != nil && old.alike(f)
 		same := alike && old.moduleOf().same(f.guest)
-		if same && old.via == r.near && old.version == f.version {
+		if same && old.version == f.version {
 			c.list = append(c.list, old)
 			continue
 		}
@@ -55,7 +54,7 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 			errs = append(errs, fmt.Errorf("%s: %w", placeOf(want, r), err))
 			continue
 		}
-		if alike && f.guest != nil && old.via == r.near && old.state().Running {
+		if alike && f.guest != nil && old.state().Running {
 			c.list = append(c.list, old)
 			c.swap = append(c.swap, [2]*function{old, f})
 			changed = append(changed, want.Name)
@@ -94,7 +93,7 @@ func (n *Node) functionOf(c config.Function, r *reload) (*function, error) {
 			return nil, err
 		}
 	}
-	f, err := n.newFunction(c, r.near)
+	f, err := n.newFunction(c)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}

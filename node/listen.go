@@ -39,11 +39,10 @@ type Security struct {
 
 // listener is a bound address of the configuration.
 type listener struct {
-	cfg       config.Listener
-	transport transport.Transport // nil if the clients speak another protocol than the native one
-	bound     bound
-	served    server
-	tls       atomic.Pointer[certs.Server] // what new handshakes use
+	cfg    config.Listener
+	bound  bound
+	served server
+	tls    atomic.Pointer[certs.Server] // what new handshakes use
 }
 
 // bound is a bound address.
@@ -59,12 +58,6 @@ type server interface {
 	SetValidation(v broker.Validation)
 	SetAnonymous(identity string)
 	CloseCertified(valid func(*tls.ConnectionState) bool)
-}
-
-// endpoint is where the node's own clients connect.
-type endpoint struct {
-	transport transport.Transport
-	addr      string
 }
 
 // newListener binds one listener of the configuration.
@@ -100,8 +93,7 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
-	l.transport = n.extensions.Transports[i].New(s)
-	inner, err := l.transport.Listen(context.Background(), addr)
+	inner, err := n.extensions.Transports[i].New(s).Listen(context.Background(), addr)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
@@ -160,43 +152,6 @@ func (l *listener) certified(state *tls.ConnectionState) bool {
 func (l *listener) close() {
 	closeQuietly(l.bound)
 	l.tls.Load().Close()
-}
-
-// near returns where the node's own clients reach l. They cannot verify a certificate that the node has not made.
-func (l *listener) near() (endpoint, bool) {
-	if l.transport == nil {
-		return endpoint{}, false
-	}
-	return endpoint{l.transport, reachable(l.bound.Addr())}, l.cfg.CertFile == ""
-}
-
-// nearestOf returns the endpoint of the node's own clients: before, if a listener is still there, or else the first one that can
-// be used, or else the one within the process.
-func (n *Node) nearestOf(listeners []*listener, before endpoint) endpoint {
-	choice := n.inside
-	for i := len(listeners) - 1; i >= 0; i-- {
-		if e, ok := listeners[i].near(); ok {
-			if e == before {
-				return before
-			}
-			choice = e
-		}
-	}
-	return choice
-}
-
-// reachable returns an address at which this machine can dial a listener.
-func reachable(a net.Addr) string {
-	hostPort, path, hasPath := strings.Cut(a.String(), "/")
-	ap, err := netip.ParseAddrPort(hostPort)
-	if err != nil || !ap.Addr().IsUnspecified() {
-		return a.String()
-	}
-	addr := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), ap.Port()).String()
-	if hasPath {
-		addr += "/" + path
-	}
-	return addr
 }
 
 // certificateNames returns the names that clients connect by: those of the configuration and the hosts of the listeners
@@ -299,11 +254,6 @@ func (n *Node) prepareListeners(r *reload) (change, error) {
 		c.abort()
 		return change{}, errors.Join(errs...)
 	}
-	after := make([]*listener, len(c.next)) // as the patches will leave them
-	for i, l := range c.next {
-		after[i] = &listener{cfg: r.next.Listeners[i], transport: l.transport, bound: l.bound}
-	}
-	r.near = n.nearestOf(after, r.near)
 	return change{c.String(), func() { c.commit(r) }, c.abort}, nil
 }
 
@@ -347,7 +297,7 @@ func addressesOf(list []*listener) []string {
 func (c *relisten) commit(r *reload) {
 	n := c.node
 	n.mu.Lock()
-	n.listeners, n.near = c.next, r.near
+	n.listeners = c.next
 	n.mu.Unlock()
 	for _, p := range c.changed {
 		before := p.listener.cfg

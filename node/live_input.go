@@ -15,13 +15,13 @@ type sensors struct {
 	done chan struct{}
 }
 
-// startSensors connects to an endpoint and publishes. If that ends by itself, failed gets the reason.
-func (n *Node) startSensors(to endpoint, interval time.Duration, failed func(error)) *sensors {
+// startSensors publishes. If that ends by itself, failed gets the reason.
+func (n *Node) startSensors(interval time.Duration, failed func(error)) *sensors {
 	ctx, end := context.WithCancel(context.Background())
 	s := &sensors{end, make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		if err := n.publishSensors(ctx, to, interval); err != nil && ctx.Err() == nil {
+		if err := n.publishSensors(ctx, interval); err != nil && ctx.Err() == nil {
 			failed(fmt.Errorf("node: sensors: %w", err))
 		}
 	}()
@@ -36,8 +36,8 @@ func (s *sensors) stop() {
 	}
 }
 
-func (n *Node) publishSensors(ctx context.Context, to endpoint, interval time.Duration) error {
-	client, err := n.dialTo(ctx, to, "sensors")
+func (n *Node) publishSensors(ctx context.Context, interval time.Duration) error {
+	client, err := n.dial(ctx, "sensors")
 	if err != nil {
 		return err
 	}
@@ -49,19 +49,17 @@ func (n *Node) publishSensors(ctx context.Context, to endpoint, interval time.Du
 	return live.Sensors{Host: tagLevel(host), Interval: interval, Log: n.log}.Run(ctx, client)
 }
 
-// prepareLive starts the sensors again if they change, or if the listener that they use goes. The functions of live belong to
-// the section functions.
+// prepareLive starts the sensors again if they change. The functions of live belong to the section functions.
 func (n *Node) prepareLive(r *reload) (change, error) {
 	was, is := r.last.Live, r.next.Live
-	moved := n.sensors != nil && r.near != n.nearest()
-	if was.Sensors == is.Sensors && (was.Interval == is.Interval || !is.Sensors) && !moved {
+	if was.Sensors == is.Sensors && (was.Interval == is.Interval || !is.Sensors) {
 		return change{}, nil
 	}
 	return change{what: "sensors", commit: func() {
 		n.sensors.stop()
 		n.sensors = nil
 		if is.Sensors {
-			n.sensors = n.startSensors(r.near, is.Interval, func(err error) { n.log.Error("the sensors are not published", "err", err) })
+			n.sensors = n.startSensors(is.Interval, func(err error) { n.log.Error("the sensors are not published", "err", err) })
 		}
 	}}, nil
 }

@@ -32,7 +32,7 @@ type Node struct {
 	broker        *broker.Broker // nil, as id, inside, functions and deployed, if there are no streams
 	streams       *storedStreams // nil if the node stores none
 	internal      transport.Listener
-	inside        endpoint // reaches internal, within this process
+	inside        transport.Transport // reaches internal, within this process
 	functions     *functions
 	deployed      *deployed
 	links         *links           // nil if there are no streams
@@ -61,7 +61,6 @@ type Node struct {
 	mu         sync.Mutex // guards the fields below, which change only with applying held, too
 	identities *broker.Identities
 	listeners  []*listener
-	near       endpoint      // a listener the node's own clients may use; else inside
 	mqtt       *mqtt.Server  // nil before there is an mqtt listener
 	proxy      *proxy.Proxy  // nil if there is none
 	admin      *admin.Server // nil if there is none
@@ -86,13 +85,6 @@ func (s *serving) serve(name string, l server) {
 
 // config returns the configuration that the node runs.
 func (n *Node) config() *config.Config { return n.cfg.Load() }
-
-// nearest returns the endpoint that the node's own clients use.
-func (n *Node) nearest() endpoint {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.near
-}
 
 // Addresses returns the addresses that clients connect to, as scheme://address with the bound ports: those of streams, then
 // those of the proxy, whose schemes are http1 and bolt.
@@ -190,7 +182,7 @@ func (n *Node) start(s *serving) error {
 		return err
 	}
 	if live := n.config().Live; live.Sensors {
-		n.sensors = n.startSensors(n.near, live.Interval, s.stop)
+		n.sensors = n.startSensors(live.Interval, s.stop)
 	}
 	n.log.Info("node ready", "addresses", n.Addresses(), "admin", n.Admin())
 	n.setReady(true)
@@ -258,15 +250,21 @@ func (n *Node) Close() {
 	n.adminTLS.Close()
 }
 
-// dialTo connects one of the node's own clients, with the grants of the identity local.
-func (n *Node) dialTo(ctx context.Context, to endpoint, name string) (*stream.Client, error) {
-	return n.dialAs(ctx, to, name, n.id.Token())
+// insideAddr is the address at which the node's own clients reach it, within this process.
+const insideAddr = "node"
+
+// insideBuffer is what a connection of one of them holds in each direction, in bytes. A goroutine is woken for each that is filled.
+const insideBuffer = 16 << 10
+
+// dial connects one of the node's own clients, with the grants of the identity local.
+func (n *Node) dial(ctx context.Context, name string) (*stream.Client, error) {
+	return n.dialAs(ctx, name, n.id.Token())
 }
 
 // dialAs connects one of the node's own clients with a token.
-func (n *Node) dialAs(ctx context.Context, to endpoint, name, token string) (*stream.Client, error) {
+func (n *Node) dialAs(ctx context.Context, name, token string) (*stream.Client, error) {
 	log := slog.New(warningsOnly{n.log.With("client", name).Handler()})
-	c, err := stream.Dial(ctx, to.transport, to.addr, &stream.Config{Name: name, Token: []byte(token), Log: log})
+	c, err := stream.Dial(ctx, n.inside, insideAddr, &stream.Config{Name: name, Token: []byte(token), Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}

@@ -455,17 +455,6 @@ func TestFunctionsOverEachTransport(t *testing.T) {
 	}
 }
 
-func TestReachable(t *testing.T) {
-	for in, want := range map[string]string{
-		"0.0.0.0:1": "127.0.0.1:1", "[::]:2": "127.0.0.1:2", "10.0.0.1:3": "10.0.0.1:3",
-		"0.0.0.0:4/in/b": "127.0.0.1:4/in/b", "10.0.0.1:5/in": "10.0.0.1:5/in", "/run/s": "/run/s",
-	} {
-		if got := reachable(&net.UnixAddr{Name: in}); got != want {
-			t.Errorf("%s: got %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestCertificateNames(t *testing.T) {
 	got := certificateNames(&config.Config{Names: []string{"gate"}, Listeners: []config.Listener{
 		{Address: "quic://0.0.0.0:1"}, {Address: "tls://edge-1.plant:1"}, {Address: "quic://10.0.0.7:1"}, {Address: "unix://s"}, {Address: "quic://:1"},

@@ -57,7 +57,6 @@ func (n *Node) sections() []section {
 // reload is one application of a configuration.
 type reload struct {
 	last, next *config.Config
-	near       endpoint          // what Node.near will be; set by the section listeners
 	proxy      *proxy.Proxy      // what Node.proxy will be; set by the section proxy
 	deployed   []deploy.Function // what will be deployed
 	only       string            // the function that is deployed or removed; all others stay. Empty: any may change
@@ -93,7 +92,7 @@ func (n *Node) applyChecked(next *config.Config) error {
 	}
 	n.phase(PhaseReloading)
 	defer n.phase(PhaseReady)
-	changed, err := n.apply(&reload{last: n.config(), next: next, near: n.nearest(), proxy: n.proxy, deployed: n.deployed.list()})
+	changed, err := n.apply(&reload{last: n.config(), next: next, proxy: n.proxy, deployed: n.deployed.list()})
 	n.reloads.count(err, time.Now())
 	if err != nil {
 		return err
