@@ -292,6 +292,48 @@ func TestPathsOfGuards(t *testing.T) {
 	}
 }
 
+// TestRepeatedNamesOfGuards: routes are told apart by a header field and a parameter. Of several with one name, servers use the first, the last or all.
+// No order leads past the guard; what all of them agree on passes. More routes than an index needs are no exception.
+func TestRepeatedNamesOfGuards(t *testing.T) {
+	t.Parallel()
+	v := startVersions(t, func(l *Listener) {
+		denied := &route.Response{Status: 403}
+		l.Routes = []route.Rule{
+			{Match: route.Match{Headers: []route.Header{{Name: "X-Role", Value: "admin"}}}, Respond: denied},
+			{Match: route.Match{Query: []route.Parameter{{Name: "role", Value: "admin"}}}, Respond: denied},
+		}
+		for i := range 20 {
+			l.Routes = append(l.Routes, route.Rule{Match: route.Match{Headers: []route.Header{{Name: "x-tenant", Value: fmt.Sprint("t", i)}}}, Respond: denied})
+		}
+		l.Routes, l.Cluster = append(l.Routes, route.Rule{Cluster: l.Cluster}), ""
+	})
+	for _, row := range []struct {
+		target string
+		fields []string
+		status int
+	}{
+		{"/", []string{"x-role", "user"}, 200},
+		{"/", []string{"x-role", "admin"}, 403},
+		{"/", []string{"x-role", "user", "x-role", "admin"}, 400},
+		{"/", []string{"x-role", "admin", "x-role", "user"}, 400},
+		{"/", []string{"x-role", "admin", "x-role", "admin"}, 403},
+		{"/", []string{"x-role", "user", "x-role", "guest"}, 200},
+		{"/", []string{"x-tenant", "none", "x-tenant", "t7"}, 400},
+		{"/", []string{"x-tenant", "none", "x-tenant", "other"}, 200},
+		{"/?role=user", nil, 200},
+		{"/?role=user&role=admin", nil, 400},
+		{"/?role=admin&a=b&r%6fle=user", nil, 400},
+		{"/?role=admin&role=admin", nil, 403},
+		{"/?role=user&role=guest", nil, 200},
+	} {
+		for version := 1; version <= 2; version++ {
+			if status, _ := v.send(t, version, 0, oddRequest{"GET", row.target, "a", row.fields, nil}); status != row.status {
+				t.Errorf("%s %q by HTTP/%d: status %d, want %d", row.target, row.fields, version, status, row.status)
+			}
+		}
+	}
+}
+
 // TestHeadsBeyondTheServersLimit: a client of HTTP/1.1 sends a head that the proxy accepts and the next one, a server of HTTP/2, does not. The client gets 431.
 // Requests of others on the connection go on.
 func TestHeadsBeyondTheServersLimit(t *testing.T) {

@@ -122,11 +122,19 @@ func (h *Head) Reset() {
 
 // Get returns the value of the first field with the name, ignoring case. The value is a view of data, the bytes that h was
 // parsed from. Get returns nil if no field has the name.
-func (h *Head) Get(data []byte, name string) []byte {
+func (h *Head) Get(data []byte, name string) []byte { return h.Nth(data, name, 0) }
+
+// Nth returns the value of the n-th field called name, counted from 0, or nil if there are fewer.
+func (h *Head) Nth(data []byte, name string, n int) []byte {
 	for i := range h.Fields {
-		if f := h.Fields[i]; int(f.Name.End-f.Name.Start) == len(name) && bytes.EqualFold(f.Name.Of(data), []byte(name)) {
+		f := h.Fields[i]
+		if int(f.Name.End-f.Name.Start) != len(name) || !bytes.EqualFold(f.Name.Of(data), []byte(name)) {
+			continue
+		}
+		if n == 0 {
 			return f.Value.Of(data)
 		}
+		n--
 	}
 	return nil
 }

@@ -48,14 +48,22 @@ func (h *Head) All(yield func(name, value []byte) bool) {
 }
 
 // Get returns the value of the first regular field with the name, or nil. The case of letters in name does not matter.
-func (h *Head) Get(name string) []byte {
+func (h *Head) Get(name string) []byte { return h.Nth(name, 0) }
+
+// Nth returns the value of the n-th regular field with the name, counted from 0, or nil if there are fewer.
+func (h *Head) Nth(name string, n int) []byte {
 	id := nameIDOf(name)
 	for i := range h.fields {
 		f := &h.fields[i]
-		if f.id == id && (id != nameOther || equalFoldString(f.name, name)) {
-			if f.value == nil {
-				return []byte{}
-			}
+		if f.id != id || id == nameOther && !equalFoldString(f.name, name) {
+			continue
+		}
+		switch {
+		case n > 0:
+			n--
+		case f.value == nil:
+			return []byte{}
+		default:
 			return f.value
 		}
 	}

@@ -21,6 +21,14 @@ func (v *headerValues) Get(name string) []byte {
 	return value
 }
 
+// Nth returns the value of header name: Lookup refuses a second one.
+func (v *headerValues) Nth(name string, n int) []byte {
+	if n > 0 {
+		return nil
+	}
+	return v.Get(name)
+}
+
 // findRoute returns the findRoute of a request, or nil if none matches. f must hold the whole content or at least its first
 // findRoute.MaxPayload bytes. So a findRoute is always found or ruled out in one call. The error is not nil if a condition
 // reads a malformed header.

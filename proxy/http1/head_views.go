@@ -32,8 +32,9 @@ var (
 func (h *requestHead) All(yield func(name, value []byte) bool)  { h.head.Forwarded(h.data, yield) }
 func (h *responseHead) All(yield func(name, value []byte) bool) { h.head.Forwarded(h.data, yield) }
 
-func (h *requestHead) Get(name string) []byte  { return h.head.Get(h.data, name) }
-func (h *responseHead) Get(name string) []byte { return h.head.Get(h.data, name) }
+func (h *requestHead) Get(name string) []byte        { return h.head.Get(h.data, name) }
+func (h *responseHead) Get(name string) []byte       { return h.head.Get(h.data, name) }
+func (h *requestHead) Nth(name string, n int) []byte { return h.head.Nth(h.data, name, n) } // see route.Values
 
 func (h *requestHead) Method() []byte    { return h.head.MethodName.Of(h.data) }
 func (h *requestHead) Authority() []byte { return h.head.Authority.Of(h.data) }

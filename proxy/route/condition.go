@@ -19,7 +19,8 @@ type conditions struct {
 	payload *payloadCondition // nil if the Match has no Payload
 }
 
-// allButPayload evaluates all conditions except the payload condition. It is ambiguous if the others hold, and that on the path for one reading only.
+// allButPayload evaluates all conditions except the payload condition. It is ambiguous if none fails, but one holds for one reading of the request
+// only: for one reading of the path, or for one of several fields or parameters of the same name. Servers use the first, the last or all of these.
 func (c *conditions) allButPayload(r *Request) conditionResult {
 	first := c.path.holds(r.Path)
 	second := first
@@ -29,23 +30,30 @@ func (c *conditions) allButPayload(r *Request) conditionResult {
 	if !first && !second || !oneOf(c.methods, r.Method) || !c.bolt.holds(r) {
 		return conditionFails
 	}
+	result := conditionHolds
+	if first != second {
+		result = conditionAmbiguous
+	}
 	for i := range c.headers {
-		if !c.headers[i].holds(r.Header) {
+		switch c.headers[i].holds(r.Header) {
+		case conditionFails:
 			return conditionFails
+		case conditionAmbiguous:
+			result = conditionAmbiguous
 		}
 	}
 	for i := range c.query {
-		if !c.query[i].holds(r.Query) {
+		switch c.query[i].holds(r.Query) {
+		case conditionFails:
 			return conditionFails
+		case conditionAmbiguous:
+			result = conditionAmbiguous
 		}
 	}
-	switch {
-	case c.tls != nil && !c.tls.hold(r):
+	if c.tls != nil && !c.tls.hold(r) {
 		return conditionFails
-	case first != second:
-		return conditionAmbiguous
 	}
-	return conditionHolds
+	return result
 }
 
 // pathCondition matches paths against text or, for regexPath, against regex.
@@ -107,11 +115,30 @@ type headerCondition struct {
 	regex *regexp.Regexp
 }
 
-func (h *headerCondition) holds(header Values) bool {
-	var value []byte
-	if header != nil {
-		value = header.Get(h.Name)
+// holds evaluates the condition for each field of the name.
+func (h *headerCondition) holds(header Values) conditionResult {
+	if header == nil {
+		return resultOf(h.holdsFor(nil))
 	}
+	value := header.Nth(h.Name, 0)
+	first := h.holdsFor(value)
+	for n := 1; value != nil; n++ {
+		if value = header.Nth(h.Name, n); value != nil && h.holdsFor(value) != first {
+			return conditionAmbiguous
+		}
+	}
+	return resultOf(first)
+}
+
+func resultOf(holds bool) conditionResult {
+	if holds {
+		return conditionHolds
+	}
+	return conditionFails
+}
+
+// holdsFor evaluates the condition for the value of a field, nil if there is no field.
+func (h *headerCondition) holdsFor(value []byte) bool {
 	switch {
 	case value == nil || h.Absent:
 		return value == nil && h.Absent

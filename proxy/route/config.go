@@ -102,10 +102,11 @@ type Match struct {
 	// Methods are HTTP methods in their exact spelling. Empty matches all.
 	Methods []string `yaml:"methods,omitempty"`
 
-	// Headers are conditions on HTTP header fields, or on the pairs of a Bolt header.
+	// Headers are conditions on HTTP header fields, or on the pairs of a Bolt header. If a request has several fields of one name, and a condition
+	// holds for some of them only, the response is 400: servers use the first, the last or all of them.
 	Headers []Header `yaml:"headers,omitempty"`
 
-	// Query are conditions on query parameters.
+	// Query are conditions on query parameters. Several of one name are as several header fields.
 	Query []Parameter `yaml:"query,omitempty"`
 
 	// Bolt has conditions on the service, method and class of a Bolt request.

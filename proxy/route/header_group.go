@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// headerGroup has routes of one list of candidates that each require a value of the same header field. A request has one value, so only
-// the routes of that value are candidates.
+// headerGroup has routes of one list of candidates that each require a value of the same header field. Only the routes of
+// the values that a request has are candidates.
 type headerGroup struct {
 	name   string
 	routes map[string][]uint32 // key is the value; ascending indices of virtualHost.routes

@@ -28,8 +28,8 @@ type Request struct {
 
 // Values is the header of a request. Each protocol has its own implementation.
 type Values interface {
-	// Get returns the first value of the field called name, or nil if there is none. An empty value is not nil.
-	Get(name string) []byte
+	// Nth returns the value of the n-th field called name, counted from 0, or nil if there are fewer. An empty value is not nil.
+	Nth(name string, n int) []byte
 }
 
 // Result is the result of Match and Continue.
@@ -40,7 +40,7 @@ const (
 	NotFound    Result = iota // no route matches
 	Found                     // the returned route matches
 	NeedPayload               // more of the payload is needed: call Continue
-	Ambiguous                 // a route matches one reading of the path and not the other, so the request is refused
+	Ambiguous                 // a route matches one reading of the path, or one of several equal names, and not the others: the request is refused
 )
 
 // Matcher finds routes in a table, for one request at a time. It stops allocating memory once its buffers for payload
@@ -98,12 +98,23 @@ func (m *Matcher) add(c *candidates, r *Request) {
 	}
 	if r.Header != nil {
 		for _, g := range c.headers {
-			if list := g.routes[string(r.Header.Get(g.name))]; len(list) > 0 {
-				m.lists = append(m.lists, list)
+			for n := 0; ; n++ {
+				value := r.Header.Nth(g.name, n)
+				if value == nil {
+					break
+				}
+				if list := g.routes[string(value)]; len(list) > 0 && !m.has(list) {
+					m.lists = append(m.lists, list)
+				}
 			}
 		}
 	}
 	m.addGroups(c.groups)
+}
+
+// has reports whether a list is one of the candidates.
+func (m *Matcher) has(list []uint32) bool {
+	return slices.ContainsFunc(m.lists, func(l []uint32) bool { return &l[0] == &list[0] })
 }
 
 // Continue continues the search of Match after NeedPayload. r is the same request, and payload has more bytes. Routes
@@ -199,7 +210,7 @@ const (
 	conditionFails conditionResult = iota
 	conditionHolds
 	conditionUndecided // more of the payload must arrive
-	conditionAmbiguous // it holds for one reading of the path and not for the other
+	conditionAmbiguous // it holds for one reading of the request and not for another
 )
 
 // besidesPayload evaluates the conditions of a route whose payload condition holds.
@@ -208,8 +219,12 @@ func (c *conditions) besidesPayload(r *Request) conditionResult {
 }
 
 func (m *Matcher) evaluate(c *conditions, r *Request, payload []byte, whole bool) conditionResult {
-	if holds := c.allButPayload(r); holds != conditionHolds || c.payload == nil {
+	holds := c.allButPayload(r)
+	if holds == conditionFails || c.payload == nil {
 		return holds
 	}
-	return m.evaluatePayload(c.payload, payload, whole)
+	if ofPayload := m.evaluatePayload(c.payload, payload, whole); ofPayload != conditionHolds {
+		return ofPayload
+	}
+	return holds
 }

@@ -25,7 +25,10 @@ func naive(c *route.Config, r *route.Request, payload []byte) string {
 		return "none"
 	}
 	for i := range v.Routes {
-		if naiveMatch(&v.Routes[i].Match, r, payload) {
+		switch first, last := naiveMatch(&v.Routes[i].Match, r, payload, false), naiveMatch(&v.Routes[i].Match, r, payload, true); {
+		case first != last:
+			return "ambiguous"
+		case first:
 			return v.Routes[i].Name
 		}
 	}
@@ -58,7 +61,8 @@ func naiveHost(c *route.Config, host string) (found *route.VirtualHost) {
 	return found
 }
 
-func naiveMatch(m *route.Match, r *route.Request, payload []byte) bool {
+// naiveMatch matches with the first or the last of several parameters of one name. No request of this test has more than two.
+func naiveMatch(m *route.Match, r *route.Request, payload []byte, last bool) bool {
 	path := string(r.Path)
 	whole := func(pattern, s string) bool {
 		for _, longest := range []bool{false, true} { // the leftmost match may be a shorter alternative
@@ -85,7 +89,7 @@ func naiveMatch(m *route.Match, r *route.Request, payload []byte) bool {
 		return false
 	}
 	for _, h := range m.Headers {
-		value := r.Header.Get(h.Name)
+		value := r.Header.Nth(h.Name, 0)
 		if (value == nil) != h.Absent || h.Value != "" && string(value) != h.Value || !strings.HasPrefix(string(value), h.Prefix) ||
 			h.Regex != "" && !whole(h.Regex, string(value)) {
 			return false
@@ -93,7 +97,11 @@ func naiveMatch(m *route.Match, r *route.Request, payload []byte) bool {
 	}
 	query, _ := url.ParseQuery(string(r.Query)) // malformed pairs are dropped
 	for _, p := range m.Query {
-		if !query.Has(p.Name) || p.Value != "" && query.Get(p.Name) != p.Value {
+		values := query[p.Name]
+		if len(values) > 0 && last {
+			slices.Reverse(values)
+		}
+		if len(values) == 0 || p.Value != "" && values[0] != p.Value {
 			return false
 		}
 	}
@@ -239,7 +247,7 @@ func FuzzMatch(f *testing.F) {
 			t.Errorf("in pieces %s, at once %s", got, again)
 		}
 		plainHost := !strings.ContainsAny(host, ":[]") && host == strings.ToLower(host) && len(host) < 200 && !strings.HasPrefix(host, "*")
-		plainQuery := !strings.ContainsAny(query, "%;")
+		plainQuery := !strings.ContainsAny(query, "%;") && strings.Count(query, "&") < 2
 		plainPayload := len(payload) == 0 || bytes.Equal(payload, c.payload())
 		if plainHost && plainQuery && plainPayload {
 			if want := naive(config, r, payload); got != want {

@@ -2,8 +2,9 @@ package route
 
 import "bytes"
 
-// holds reports whether the first parameter called p.Name in query has the value p.Value.
-func (p *Parameter) holds(query []byte) bool {
+// holds evaluates the condition for each parameter of the name in query.
+func (p *Parameter) holds(query []byte) conditionResult {
+	result, found := conditionFails, false
 	for len(query) > 0 {
 		pair := query
 		if i := bytes.IndexByte(query, '&'); i >= 0 {
@@ -15,11 +16,16 @@ func (p *Parameter) holds(query []byte) bool {
 		if i := bytes.IndexByte(pair, '='); i >= 0 {
 			name, value = pair[:i], pair[i+1:]
 		}
-		if decodesTo(name, p.Name) {
-			return p.Value == "" || decodesTo(value, p.Value)
+		if !decodesTo(name, p.Name) {
+			continue
 		}
+		one := resultOf(p.Value == "" || decodesTo(value, p.Value))
+		if found && one != result {
+			return conditionAmbiguous
+		}
+		result, found = one, true
 	}
-	return false
+	return result
 }
 
 // decodesTo reports whether b equals s after query decoding.
