@@ -24,20 +24,35 @@ type acceptQueue struct {
 	finishing, finished bool // finish was called; no connection waits in the kernel
 }
 
-// finishTime is how long a connection that waits in the kernel has, to be accepted, once its listener is told to finish.
-const finishTime = 20 * time.Millisecond
+// Accept looks for a waiting connection only if it begins before the deadline of the listener, which a busy machine may delay. So acceptAll
+// ends after finishTimeouts timeouts in a row; each deadline is finishTime after the last look at the clock before Accept.
+const (
+	finishTime     = 10 * time.Millisecond
+	finishTimeouts = 2
+)
 
-// finish makes acceptAll end once no connection has come for finishTime.
+// finish makes acceptAll end once no connection waits in the kernel.
 func (q *acceptQueue) finish() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.finishing = true
-	q.setDeadline()
+	q.setDeadline() // of an Accept that waits
 }
 
 func (q *acceptQueue) setDeadline() {
 	l, ok := q.Listener.(interface{ SetDeadline(time.Time) error })
 	q.finished = !ok || l.SetDeadline(time.Now().Add(finishTime)) != nil
+}
+
+// accept calls Accept. After finish, counted reports whether its deadline was set for this call.
+func (q *acceptQueue) accept() (conn net.Conn, counted bool, err error) {
+	q.mu.Lock()
+	if counted = q.finishing; counted {
+		q.setDeadline()
+	}
+	q.mu.Unlock()
+	conn, err = q.Accept()
+	return conn, counted, err
 }
 
 // empty reports, after finish, whether no connection waits any more.
@@ -87,20 +102,25 @@ func (q *acceptQueue) leave(s *goroutineSocket) {
 
 // acceptAll accepts until the listener is closed or all loops have left. It waits after each connection until a loop takes it.
 func (q *acceptQueue) acceptAll() {
+	timeouts := 0
 	for {
-		conn, err := q.Accept()
+		conn, counted, err := q.accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		q.mu.Lock()
-		if q.finishing {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				q.finished = true
-				q.mu.Unlock()
+		if q.finishing && errors.Is(err, os.ErrDeadlineExceeded) {
+			if counted {
+				timeouts++
+			}
+			q.finished = timeouts == finishTimeouts
+			q.mu.Unlock()
+			if timeouts == finishTimeouts {
 				return
 			}
-			q.setDeadline()
+			continue
 		}
+		timeouts = 0
 		if len(q.sockets) == 0 {
 			q.mu.Unlock()
 			if err == nil {

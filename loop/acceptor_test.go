@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // unwatched implements sockets that fail to watch an accepted connection.
@@ -95,5 +97,50 @@ func TestCloseAcceptsWhatWaits(t *testing.T) {
 		if err := g.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// lateListener begins its first Accept after the deadline of finish, as on a machine that stops for a moment.
+type lateListener struct {
+	*net.TCPListener
+	once sync.Once
+}
+
+func (l *lateListener) Accept() (net.Conn, error) {
+	l.once.Do(func() { time.Sleep(2 * finishTime) })
+	return l.TCPListener.Accept()
+}
+
+// TestFinishOnASlowMachine: a deadline that has passed before Accept began does not say that no connection waits.
+func TestFinishOnASlowMachine(t *testing.T) {
+	tcp, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const clients = 3
+	for range clients {
+		c, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	q := newAcceptQueue(&lateListener{TCPListener: tcp})
+	s := &goroutineSocket{owner: newGoroutineSockets(Config{})}
+	q.join(s)
+	defer q.leave(s)
+	q.finish()
+	accepted := 0
+	for late := time.Now().Add(time.Minute); !q.empty(); time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the queue does not finish")
+		}
+		if c, err := q.take(); err == nil {
+			accepted++
+			_ = c.Close()
+		}
+	}
+	if accepted != clients {
+		t.Errorf("%d connections were accepted, want %d", accepted, clients)
 	}
 }
