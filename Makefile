@@ -9,6 +9,9 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := check
 
+# Build, lint and tests compile with the same flags, so that nothing is compiled twice. With -trimpath, all clones share the build cache.
+export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath
+
 T      ?= 1m
 MIXED  ?= 1h
 Q      ?=
@@ -73,14 +76,14 @@ bench-history: ## print bench/results beside those checked in at a git tag: make
 	@cd bench && go run ./cmd/history "$(BASE)"
 
 build: ## build bin/ferry and compile everything else
-	go build -trimpath -o bin/ferry ./cmd/ferry
+	go build -o bin/ferry ./cmd/ferry
 	go build ./...
 	cd bench && go build ./...
 
 build-cross: ## build ferry for each of PLATFORMS
 	@for platform in $(PLATFORMS); do \
 		echo "== $$platform"; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -o /dev/null ./cmd/ferry; \
+		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -o /dev/null ./cmd/ferry; \
 	done
 
 deps: ## install what lint, release and the larger test suites need: golangci-lint, nfpm, SOFABolt's jars, packages for Python and, on Debian, chromium nftables iproute2 tmux qemu-user rpm systemd, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node

@@ -35,7 +35,7 @@ func (e *experiment) prepare(dir string) error {
 	if err := ferrynode.Build(dir); err != nil {
 		return err
 	}
-	return harness.Go("build", "-o", filepath.Join(dir, exampleBinary), "./examples/cpuserver")
+	return harness.Program(filepath.Join(dir, exampleBinary), "./examples/cpuserver")
 }
 
 func (e *experiment) contender(r row) harness.Contender {

@@ -47,8 +47,7 @@ func Unused() (Addresses, error) {
 // Build builds the binary into dir, with further flags of the go command, and reads the example.
 func Build(dir, name string, flags ...string) (Ferry, error) {
 	f := Ferry{Binary: filepath.Join(dir, name)}
-	args := append([]string{"build", "-o", f.Binary}, flags...)
-	if err := harness.Go(append(args, "./cmd/ferry")...); err != nil {
+	if err := harness.Program(f.Binary, "./cmd/ferry", flags...); err != nil {
 		return f, err
 	}
 	root, err := harness.Root()

@@ -9,7 +9,7 @@ import (
 // Binary is the name of the file that Build writes.
 const Binary = "ferry"
 
-// Build builds ferry's binary into dir, with the same flags as `make build`.
+// Build puts ferry's binary into dir.
 func Build(dir string) error {
-	return harness.Go("build", "-trimpath", "-o", filepath.Join(dir, Binary), "./cmd/ferry")
+	return harness.Program(filepath.Join(dir, Binary), "./cmd/ferry")
 }

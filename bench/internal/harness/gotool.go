@@ -3,6 +3,7 @@ package harness
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -27,4 +28,10 @@ func Go(args ...string) error {
 		return fmt.Errorf("harness: %s: %w\n%s", cmd, err, out)
 	}
 	return nil
+}
+
+// Program writes the program of a main package of ferry's own module to the file at path, compiled with -trimpath as by make build, and with further flags
+// of the go command. Unlike go build, go run keeps what it has linked in the build cache, so that the questions of one commit link a program once.
+func Program(path, pkg string, flags ...string) error {
+	return Go(slices.Concat([]string{"run", "-trimpath", "-exec", "cp"}, flags, []string{pkg, path})...)
 }
