@@ -2,31 +2,14 @@ package link
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"sync"
-	"time"
 
 	"example.com/ferry"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/native"
 )
-
-// Config configures an Outbox.
-type Config struct {
-	// Block makes publishers wait while messages cannot be made safe. Otherwise new messages are refused then, and counted.
-	Block bool
-
-	// Memory bounds the bytes of messages in memory: half of it for those that are sent and not confirmed, and half for those that are
-	// held. What exceeds a half goes to the spool. If the spool takes nothing, up to Memory are held. It must be positive.
-	Memory int
-
-	// SafeWithin is how long a call of Await waits for the other side. Then the messages before it go to the spool.
-	SafeWithin time.Duration
-
-	// Log receives failures of the spool.
-	Log *slog.Logger
-}
 
 // Store is where an Outbox keeps messages on disk: a *spool.Spool. It is an interface so that tests can make it fail.
 type Store interface {
@@ -59,6 +42,8 @@ const (
 	DropDisk   = "disk"   // the spool could not be written, or is smaller than the message; or a record could not be read
 	DropClosed = "closed" // the Outbox was closed before
 )
+
+var errConnecting = errors.New("link: the first connection is not made yet")
 
 // Outbox sends messages over a Wire, and keeps them until they are confirmed. All methods may overlap. Those that need the lock say so.
 type Outbox struct {
@@ -112,7 +97,8 @@ type refusal struct {
 	why  error
 }
 
-// New returns an Outbox, which owns the store from now on. The records of an earlier process come first.
+// New returns an Outbox, which owns the store from now on. The records of an earlier process come first. Of cfg it needs BlockWhenFull,
+// Memory, SafeWithin and Log.
 func New(store Store, cfg Config) *Outbox {
 	s := store.Stats()
 	o := &Outbox{

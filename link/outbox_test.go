@@ -42,7 +42,7 @@ func (h *history) step(what string, args ...any) {
 }
 
 func (h *history) open() {
-	h.box = link.New(h.store, link.Config{Block: h.block, Memory: 2000, SafeWithin: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
+	h.box = link.New(h.store, link.Config{BlockWhenFull: h.block, Memory: 2000, SafeWithin: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
 // push publishes a burst, and then may ask whether it is safe.

@@ -68,7 +68,7 @@ func (o *Outbox) full() bool { return o.held() > o.cfg.Memory }
 
 // mustRefuse returns why new messages are refused; nil if they are not. The caller holds the lock.
 func (o *Outbox) mustRefuse() error {
-	if o.cfg.Block || o.connected() || o.writes.err == nil || o.writes.due() || o.held() < o.cfg.Memory/2 {
+	if o.cfg.BlockWhenFull || o.connected() || o.writes.err == nil || o.writes.due() || o.held() < o.cfg.Memory/2 {
 		return nil
 	}
 	return o.writes.err

@@ -104,7 +104,7 @@ func (o *Outbox) mustWrite() bool {
 func (o *Outbox) refuseUnsafe() (tryOthers bool) {
 	o.Lock()
 	defer o.Unlock()
-	if o.cfg.Block || o.connected() || o.writes.err == nil || o.held() == 0 || !o.overdue() && !o.full() {
+	if o.cfg.BlockWhenFull || o.connected() || o.writes.err == nil || o.held() == 0 || !o.overdue() && !o.full() {
 		return false
 	}
 	return o.refuseBlocked()

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/link/mqttbridge"
-	"example.com/ferry/link/spool"
 	"example.com/ferry/node/config"
 )
 
@@ -109,9 +107,8 @@ func (n *Node) newBridge(c config.Bridge, cfg *config.Config) (*bridge, error) {
 	}
 	b := &bridge{cfg: c, password: t.Password, dial: d}
 	b.Bridge, err = mqttbridge.New(mqttbridge.Config{
-		Name: c.Name, Node: n.nodeID, Broker: n.broker, Listener: n.bridgesInside, Token: []byte(n.id.Token()), Target: t,
-		Spool:         spool.Config{Dir: filepath.Join(cfg.DataDir, "bridges", c.Name), MaxBytes: int64(c.Spool.Size), Sync: c.Spool.Sync},
-		BlockWhenFull: c.Spool.Full == config.FullBlock, MaxPacket: int(cfg.Limits.MaxFrame), Log: n.log,
+		Config: n.outgoingConfig(cfg, "bridges", c.Name, c.Spool), Node: n.nodeID, Broker: n.broker, Listener: n.bridgesInside,
+		Token: []byte(n.id.Token()), Target: t, MaxPacket: int(cfg.Limits.MaxFrame),
 	})
 	if err != nil {
 		d.close()

@@ -187,7 +187,7 @@ func TestBridge(t *testing.T) {
 	if m := next(t, got); m.Tag != "cloud/in/x" || string(m.Payload) != "2" {
 		t.Errorf("got %s %q", m.Tag, m.Payload)
 	}
-	awaitBridge(t, n, "done", func(s mqttbridge.Stats) bool { return s.Sent == 1 && s.Received == 1 })
+	awaitBridge(t, n, "done", func(s mqttbridge.Stats) bool { return s.Confirmed == 1 && s.Received == 1 })
 	for path, want := range map[string]string{"metrics": `ferry_bridge_sent_total{bridge="cloud"} 1`, "api/bridges": `"sent":1,"received":1`, "ready": "ready"} {
 		if text := fetch(t, n.Admin()+path); !strings.Contains(text, want) {
 			t.Errorf("/%s has no %s", path, want)

@@ -293,7 +293,7 @@ func (n *Node) buildStreams() error {
 
 	// 8. The links to other nodes, which get what is published on their tags.
 	n.links = &links{section: "forward", noun: "link", log: n.log}
-	if err := n.links.open(len(cfg.Forward), func(i int) (*link, error) { return n.newLink(cfg.Forward[i], cfg) }); err != nil {
+	if err := n.links.open(len(cfg.Forward), func(i int) (*forwardLink, error) { return n.newLink(cfg.Forward[i], cfg) }); err != nil {
 		return err
 	}
 

@@ -19,7 +19,6 @@ import (
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/link/forward"
-	"example.com/ferry/link/spool"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
 	"example.com/ferry/protocol/native"
@@ -60,20 +59,20 @@ func nodeID(dir string) (string, error) {
 }
 
 // links are the node's links to other nodes.
-type links = outgoings[forward.Stats, *link]
+type links = outgoings[forward.Stats, *forwardLink]
 
-// link is one link of the configuration.
-type link struct {
+// forwardLink is one link of the configuration.
+type forwardLink struct {
 	*forward.Link
 	cfg   config.Forward
 	token []byte
 	dial  *linkDialer
 }
 
-func (l *link) name() string { return l.cfg.Name }
+func (l *forwardLink) name() string { return l.cfg.Name }
 
 // Close closes the link, and then its certificates.
-func (l *link) Close(ctx context.Context) error {
+func (l *forwardLink) Close(ctx context.Context) error {
 	err := l.Link.Close(ctx)
 	l.dial.close()
 	return err
@@ -131,16 +130,14 @@ func (n *Node) target(c config.Forward, cfg *config.Config) (t forward.Target, d
 }
 
 // newLink makes a link. It connects from here on.
-func (n *Node) newLink(c config.Forward, cfg *config.Config) (*link, error) {
+func (n *Node) newLink(c config.Forward, cfg *config.Config) (*forwardLink, error) {
 	t, d, err := n.target(c, cfg)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{cfg: c, token: t.Token, dial: d}
+	l := &forwardLink{cfg: c, token: t.Token, dial: d}
 	l.Link, err = forward.New(forward.Config{
-		Name: c.Name, Node: n.nodeID, Tags: t.Tags, Dialer: t.Dialer, Addr: t.Addr, Token: t.Token,
-		Spool:         spool.Config{Dir: filepath.Join(cfg.DataDir, "forward", c.Name), MaxBytes: int64(c.Spool.Size), Sync: c.Spool.Sync},
-		BlockWhenFull: c.Spool.Full == config.FullBlock, Log: n.log,
+		Config: n.outgoingConfig(cfg, "forward", c.Name, c.Spool), Node: n.nodeID, Target: t,
 	})
 	if err != nil {
 		d.close()
@@ -155,9 +152,9 @@ func (n *Node) prepareForward(r *reload) (change, error) {
 		return change{}, nil
 	}
 	next := r.next.Forward
-	c := outgoingChange[*link]{
-		create: func(i int) (*link, error) { return n.newLink(next[i], r.next) },
-		patch:  func(i int, l *link) (*outgoingPatch, error) { return n.patchLink(l, next[i], r.next) },
+	c := outgoingChange[*forwardLink]{
+		create: func(i int) (*forwardLink, error) { return n.newLink(next[i], r.next) },
+		patch:  func(i int, l *forwardLink) (*outgoingPatch, error) { return n.patchLink(l, next[i], r.next) },
 	}
 	for _, f := range next {
 		c.names = append(c.names, f.Name)
@@ -166,7 +163,7 @@ func (n *Node) prepareForward(r *reload) (change, error) {
 }
 
 // patchLink reads the files of a link that stays, and prepares its change. The result is nil if nothing changes.
-func (n *Node) patchLink(l *link, next config.Forward, cfg *config.Config) (*outgoingPatch, error) {
+func (n *Node) patchLink(l *forwardLink, next config.Forward, cfg *config.Config) (*outgoingPatch, error) {
 	if reflect.DeepEqual(l.cfg, next) && next.TokenFile == "" {
 		return nil, nil
 	}

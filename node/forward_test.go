@@ -86,7 +86,7 @@ func TestForward(t *testing.T) {
 					t.Fatalf("message %d is %s %s", i, m.Tag, m.Payload)
 				}
 			}
-			s := awaitLink(t, n, "done", func(s forward.Stats) bool { return s.Forwarded == 20 })
+			s := awaitLink(t, n, "done", func(s forward.Stats) bool { return s.Confirmed == 20 })
 			if s.Node != h.nodeID || s.Node == n.nodeID {
 				t.Errorf("the link leads to node %q, want %q", s.Node, h.nodeID)
 			}

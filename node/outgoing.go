@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/link"
+	"example.com/ferry/link/spool"
+	"example.com/ferry/node/config"
 )
 
 // outgoing is a link to another node, or a bridge to another broker. S is its state.
@@ -94,6 +98,14 @@ func (o *outgoings[S, T]) open(count int, create func(i int) (T, error)) error {
 		made = append(made, each)
 	}
 	return nil
+}
+
+// outgoingConfig is what links and bridges have in common: a spool in a directory of a section, and the log.
+func (n *Node) outgoingConfig(cfg *config.Config, section, name string, s config.Spool) link.Config {
+	return link.Config{
+		Name: name, Log: n.log, BlockWhenFull: s.Full == config.FullBlock,
+		Spool: spool.Config{Dir: filepath.Join(cfg.DataDir, section, name), MaxBytes: int64(s.Size), Sync: s.Sync},
+	}
 }
 
 // setForwarders tells the broker which links and bridges there are.

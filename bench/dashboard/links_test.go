@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/link"
 	"example.com/ferry/link/forward"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/node/admin"
@@ -17,8 +18,10 @@ import (
 // TestLinks shows a link that is connected, one that is down, and one whose messages are on the disk.
 func TestLinks(t *testing.T) {
 	links := []forward.Stats{
-		{Name: "hub", Node: "hub-1f00", Connected: true, Since: time.Now(), Forwarded: 1200, Dropped: map[string]uint64{"too_long": 3}},
-		{Name: "backup", Since: time.Now(), Err: errors.New("connection refused"), Spooling: true, Spool: spool.Stats{Messages: 7, Bytes: 3 << 20, MaxBytes: 1 << 30}},
+		{Stats: link.Stats{Name: "hub", Connected: true, Since: time.Now(), Confirmed: 1200, Dropped: map[string]uint64{"too_long": 3}}, Node: "hub-1f00"},
+		{Stats: link.Stats{
+			Name: "backup", Since: time.Now(), Err: errors.New("connection refused"), Spooling: true, Spool: spool.Stats{Messages: 7, Bytes: 3 << 20, MaxBytes: 1 << 30},
+		}},
 	}
 	s, err := admin.New(admin.Config{
 		Address: "127.0.0.1:0", Snapshot: func() broker.Snapshot { return broker.Snapshot{} },

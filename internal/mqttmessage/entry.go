@@ -80,14 +80,8 @@ func Kept(dst, ps mqtt.Properties) mqtt.Properties {
 		}
 	}
 	for p := range ps.All() {
-		switch p.ID {
-		case mqtt.TopicAlias, mqtt.SubscriptionIdentifier:
-		case mqtt.UserProperty:
-			dst = mqtt.AppendUser(dst, p.Name, p.Text)
-		case mqtt.PayloadFormatIndicator, mqtt.MessageExpiryInterval:
-			dst = mqtt.AppendUint(dst, p.ID, p.Uint)
-		default:
-			dst = mqtt.AppendText(dst, p.ID, p.Text)
+		if p.ID != mqtt.TopicAlias && p.ID != mqtt.SubscriptionIdentifier {
+			dst = mqtt.AppendProperty(dst, p)
 		}
 	}
 	return dst

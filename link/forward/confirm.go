@@ -20,9 +20,9 @@ func (c *conn) confirmations() {
 		case <-c.peer.Context().Done():
 			return
 		}
-		l.box.Lock()
-		_, unconfirmed := l.box.Sent(c)
-		l.box.Unlock()
+		l.Box.Lock()
+		_, unconfirmed := l.Box.Sent(c)
+		l.Box.Unlock()
 		if unconfirmed > 0 && c.confirm(c.peer.Context()) != nil {
 			return
 		}
@@ -32,16 +32,16 @@ func (c *conn) confirmations() {
 // confirm waits until the other node has confirmed all messages that were sent over c.
 func (c *conn) confirm(ctx context.Context) error {
 	l := c.link
-	l.box.Lock()
-	total, _ := l.box.Sent(c)
-	ours := l.conn == c
-	l.box.Unlock()
+	l.Box.Lock()
+	total, _ := l.Box.Sent(c)
+	ours := l.Box.Current(c)
+	l.Box.Unlock()
 	if !ours {
 		return errClosed
 	}
 	if err := c.peer.Barrier(ctx); err != nil {
 		return err
 	}
-	l.box.Confirmed(c, total)
+	l.Box.Confirmed(c, total)
 	return nil
 }

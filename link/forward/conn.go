@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,12 +11,9 @@ import (
 	"example.com/ferry/transport"
 )
 
-var (
-	errConnecting = errors.New("forward: the first connection is not made yet")
-	errClosed     = errors.New("forward: link closed")
-)
+var errClosed = errors.New("forward: link closed")
 
-// conn is one connection of a Link. The lock of the Link guards the fields after heartbeat.
+// conn is one connection of a Link. The lock of the outbox guards the fields after heartbeat.
 type conn struct {
 	link      *Link
 	peer      *peer.Conn
@@ -25,14 +21,14 @@ type conn struct {
 	maxFrame  int
 	window    int
 	heartbeat time.Duration
-	updates   uint64 // Link.updates when it was dialed
 
+	tags     map[string]*Tag // that are granted or requested, by name
 	requests map[uint32]*Tag // by ref
 	numbers  map[uint32]*Tag // that are granted
 	lastRef  uint32
 	warnings int          // lines in the log about tags that the other node does not take
 	outs     []*outStream // by data stream; the control stream if there are none
-	leaving  bool         // leave was called for lack of tags
+	leaving  bool         // Leave was called for lack of tags
 }
 
 // outStream is a stream to the other node.
@@ -43,7 +39,7 @@ type outStream struct {
 
 // handshake returns a connection over raw after the other node has accepted the link.
 func (l *Link) handshake(raw transport.Conn, token []byte) (*conn, error) {
-	c := &conn{link: l, requests: map[uint32]*Tag{}, numbers: map[uint32]*Tag{}}
+	c := &conn{link: l, tags: map[string]*Tag{}, requests: map[uint32]*Tag{}, numbers: map[uint32]*Tag{}}
 	c.peer = peer.New(raw, peer.Config{Remote: "node", OnDrain: c.drain})
 	w, err := c.peer.Connect(native.HelloFrame{Token: token, Name: l.cfg.Node})
 	if err != nil {
@@ -55,9 +51,9 @@ func (l *Link) handshake(raw transport.Conn, token []byte) (*conn, error) {
 	c.source, c.maxFrame, c.window = w.Source, int(w.MaxFrame), int(w.Window)
 	c.heartbeat = time.Duration(w.Heartbeat) * time.Millisecond
 	c.outs = make([]*outStream, max(1, c.peer.Streams()))
-	l.box.Lock()
-	l.stats.Node = w.Node
-	l.box.Unlock()
+	l.Box.Lock()
+	l.node = w.Node
+	l.Box.Unlock()
 	return c, nil
 }
 
@@ -116,8 +112,8 @@ const maxWarnings = 16
 
 func (c *conn) addCredit(v native.CreditFrame) {
 	l := c.link
-	l.box.Lock()
-	defer l.box.Unlock()
+	l.Box.Lock()
+	defer l.Box.Unlock()
 	t := c.numbers[v.Tag]
 	if t == nil {
 		return
@@ -125,20 +121,20 @@ func (c *conn) addCredit(v native.CreditFrame) {
 	blocked := t.credit <= 0
 	t.credit = min(t.credit+int(min(v.Bytes, maxCredit)), maxCredit)
 	if blocked {
-		l.box.Wake()
+		l.Box.Wake()
 	}
 }
 
 func (c *conn) handleResult(v native.ResultFrame) {
 	l := c.link
-	l.box.Lock()
-	defer l.box.Unlock()
+	l.Box.Lock()
+	defer l.Box.Unlock()
 	t := c.requests[v.Ref]
 	if t == nil {
 		return
 	}
 	delete(c.requests, v.Ref)
-	l.box.Wake()
+	l.Box.Wake()
 	switch v.Code {
 	case native.CodeOK:
 		t.state, t.number, t.credit, t.out, t.refused = granted, v.Value, c.window, c.out(v.Value), nil
@@ -148,14 +144,14 @@ func (c *conn) handleResult(v native.ResultFrame) {
 		t.state, t.retryAt = refused, time.Now().Add(refusedFor)
 	default:
 		t.state, t.retryAt = delayed, time.Now().Add(delayedFor)
-		time.AfterFunc(delayedFor, func() { l.box.Wake() })
+		time.AfterFunc(delayedFor, func() { l.Box.Wake() })
 		if v.Code != native.CodeLimit {
 			break
 		}
 		if c.peer.Version() < native.ForwardVersion {
 			if !c.leaving {
 				c.leaving = true
-				go c.leave() // an earlier version takes no UNTAG: a new connection has no tags
+				go l.Leave(c) // an earlier version takes no UNTAG: a new connection has no tags
 			}
 		} else {
 			c.forget() // the other node has fewer places than the link uses
@@ -164,7 +160,7 @@ func (c *conn) handleResult(v native.ResultFrame) {
 	why := &native.Error{Code: v.Code, Reason: v.Reason}
 	if (t.refused == nil || t.refused.Error() != why.Error()) && c.warnings < maxWarnings {
 		c.warnings++
-		l.cfg.Log.Warn("forward: the other node does not take a tag", "link", l.cfg.Name, "tag", t.name, "err", why, "last_warning", c.warnings == maxWarnings)
+		l.cfg.Log.Warn("forward: the other node does not take a tag", "tag", t.name, "err", why, "last_warning", c.warnings == maxWarnings)
 	}
 	t.refused = why
 }
@@ -172,8 +168,8 @@ func (c *conn) handleResult(v native.ResultFrame) {
 // handleNotice counts messages that the other node has dropped. It confirms them later, like all others.
 func (c *conn) handleNotice(v native.NoticeFrame) {
 	l := c.link
-	l.box.Lock()
-	defer l.box.Unlock()
+	l.Box.Lock()
+	defer l.Box.Unlock()
 	if v.Count == 0 {
 		return
 	}
@@ -181,31 +177,9 @@ func (c *conn) handleNotice(v native.NoticeFrame) {
 	if t := c.numbers[v.Tag]; t != nil {
 		name = t.name
 	}
-	if l.stats.Refused == 0 {
-		l.cfg.Log.Warn("forward: the other node drops messages", "link", l.cfg.Name, "tag", name, "count", v.Count, "err", &native.Error{Code: v.Code, Reason: v.Reason})
+	if !l.dropsReported {
+		l.dropsReported = true
+		l.cfg.Log.Warn("forward: the other node drops messages", "tag", name, "count", v.Count, "err", &native.Error{Code: v.Code, Reason: v.Reason})
 	}
-	l.stats.Refused += uint64(v.Count)
-	l.box.Uncount(int(v.Count))
-}
-
-// drain is called when the other node announces that it is stopping.
-func (c *conn) drain() { c.finish(c.peer.Context()) }
-
-// finish sends nothing more, waits for the confirmation of what was sent, and tells the other node that this is all.
-func (c *conn) finish(ctx context.Context) {
-	c.link.box.Pause(c)
-	if c.confirm(ctx) == nil {
-		c.peer.Leave()
-	}
-}
-
-// leaveWithin bounds how long a connection that is replaced waits for the other node.
-const leaveWithin = 5 * time.Second
-
-// leave ends the connection in good order.
-func (c *conn) leave() {
-	ctx, cancel := context.WithTimeout(c.peer.Context(), leaveWithin)
-	defer cancel()
-	c.finish(ctx)
-	c.peer.Close(nil)
+	l.Box.Refuse(int(v.Count))
 }

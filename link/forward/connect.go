@@ -3,36 +3,19 @@ package forward
 import (
 	"context"
 	"errors"
-	"time"
+	"net"
 
 	"example.com/ferry/internal/peer"
-	"example.com/ferry/internal/redial"
+	"example.com/ferry/link"
 )
 
-// connect dials the other node and serves the connection, again and again, until Close is called.
-func (l *Link) connect() {
-	pause := redial.Pause{Min: l.cfg.MinBackoff, Max: l.cfg.MaxBackoff}
-	for l.ctx.Err() == nil {
-		c, err := l.dial()
-		if err == nil {
-			began := time.Now()
-			l.attach(c)
-			err = c.serve()
-			l.detach(c)
-			pause.Ended(time.Since(began))
-		}
-		l.lost(err)
-		pause.Wait(l.ctx, l.redial)
-	}
-}
+var _ link.Conn = (*conn)(nil)
 
 // dial connects to the other node and does the handshake.
-func (l *Link) dial() (*conn, error) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.cfg.DialTimeout)
-	defer cancel()
-	l.box.Lock()
-	to, updates := l.target, l.updates
-	l.box.Unlock()
+func (l *Link) dial(ctx context.Context) (link.Conn, error) {
+	l.Box.Lock()
+	to := l.target
+	l.Box.Unlock()
 	raw, err := to.Dialer.Dial(ctx, to.Addr)
 	if err != nil {
 		return nil, err
@@ -49,13 +32,12 @@ func (l *Link) dial() (*conn, error) {
 		}
 		return nil, err
 	}
-	c.updates = updates
 	return c, nil
 }
 
-// serve runs the connection until it ends, and returns the reason.
-func (c *conn) serve() error {
-	stop := context.AfterFunc(c.link.ctx, func() { c.peer.Close(errClosed) })
+// Serve runs the connection until it ends, and returns the reason.
+func (c *conn) Serve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { c.peer.Close(errClosed) })
 	defer stop()
 	go c.peer.Beat(c.heartbeat)
 	go c.confirmations()
@@ -66,45 +48,25 @@ func (c *conn) serve() error {
 	return err
 }
 
-// attach makes c the connection. If Update has replaced the target since c was dialed, c ends at once.
-func (l *Link) attach(c *conn) {
-	l.box.Lock()
-	l.conn, l.down, l.tags = c, nil, map[string]*Tag{}
-	l.stats.Connects++
-	reported := l.reported
-	l.reported = false
-	outage := time.Since(l.since)
-	l.since = time.Now()
-	stale := c.updates != l.updates
-	l.box.Unlock()
-	l.box.Attach(c)
-	if stale {
-		l.box.Pause(c)
-		go c.leave()
+// Finish waits for the confirmation of what was sent, tells the other node that this is all, and ends the connection.
+func (c *conn) Finish(ctx context.Context) error {
+	err := c.confirm(ctx)
+	if err == nil {
+		c.peer.Leave()
+		c.peer.Close(nil)
+		return nil
 	}
-	if reported {
-		l.cfg.Log.Info("forward: link is up again", "link", l.cfg.Name, "addr", c.peer.RemoteAddr().String(), "outage", outage)
+	c.peer.Close(errClosed)
+	return err
+}
+
+// drain is called when the other node announces that it is stopping, which ends the connection.
+func (c *conn) drain() {
+	c.link.Box.Pause(c)
+	if c.confirm(c.peer.Context()) == nil {
+		c.peer.Leave()
 	}
 }
 
-// detach notes that c has ended: what it has not confirmed is sent over the next connection.
-func (l *Link) detach(c *conn) {
-	l.box.Lock()
-	if l.conn == c {
-		l.conn, l.since, l.tags = nil, time.Now(), map[string]*Tag{}
-	}
-	l.box.Unlock()
-	l.box.Detach(c)
-}
-
-// lost stores why there is no connection. It logs the first reason of each outage.
-func (l *Link) lost(why error) {
-	l.box.Lock()
-	l.down = why
-	news := !l.reported && l.ctx.Err() == nil
-	l.reported = l.reported || news
-	l.box.Unlock()
-	if news {
-		l.cfg.Log.Warn("forward: link is down, messages are stored on disk", "link", l.cfg.Name, "err", why)
-	}
-}
+// RemoteAddr returns the address of the other node.
+func (c *conn) RemoteAddr() net.Addr { return c.peer.RemoteAddr() }

@@ -5,8 +5,8 @@
 // Otherwise the messages wait in a spool on disk and follow in order.
 //
 //	link, err := forward.New(forward.Config{
-//		Name: "hub", Node: "edge-1", Tags: []string{"sensors/#"}, Dialer: tcp.New(nil), Addr: "hub:4190",
-//		Token: token, Spool: spool.Config{Dir: "ferry-data/forward/hub"},
+//		Config: link.Config{Name: "hub", Spool: spool.Config{Dir: "ferry-data/forward/hub"}}, Node: "edge-1",
+//		Target: forward.Target{Tags: []string{"sensors/#"}, Dialer: tcp.New(nil), Addr: "hub:4190", Token: token},
 //	})
 //	broker.SetForwarders([]broker.Forwarder{link})
 package forward

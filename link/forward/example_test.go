@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/link"
 	"example.com/ferry/link/forward"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/stream"
@@ -40,13 +41,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	link, err := forward.New(forward.Config{
-		Name: "hub", Node: "edge", Tags: []string{"sensors/#"}, Dialer: network, Addr: "hub", Spool: spool.Config{Dir: dir},
+	hub, err := forward.New(forward.Config{
+		Config: link.Config{Name: "hub", Spool: spool.Config{Dir: dir}}, Node: "edge",
+		Target: forward.Target{Tags: []string{"sensors/#"}, Dialer: network, Addr: "hub"},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	edge.SetForwarders([]broker.Forwarder{link})
+	edge.SetForwarders([]broker.Forwarder{hub})
 
 	received := make(chan string)
 	subscriber, err := stream.Dial(ctx, network, "hub", nil)
@@ -68,7 +70,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(<-received)
-	_ = link.Close(ctx)
+	_ = hub.Close(ctx)
 	_ = os.RemoveAll(dir)
 	// Output: sensors/1: 21.5
 }

@@ -42,7 +42,7 @@ func TestFarBackpressure(t *testing.T) {
 	eventually(t, "the link is up", func() bool { return !link.Stats().Spooling })
 	sent := publish(t, a.client(), "x", 0, n) // confirmed: the messages are on disk
 	near.expect(sent...)
-	if s := link.Stats(); s.Spooled == 0 || s.Forwarded == n {
+	if s := link.Stats(); s.Spooled == 0 || s.Confirmed == n {
 		t.Errorf("got %+v", s)
 	}
 	close(release)
@@ -52,7 +52,7 @@ func TestFarBackpressure(t *testing.T) {
 			t.Fatalf("message %d is %q, want %q", i, got[i], sent[i])
 		}
 	}
-	eventually(t, "all are confirmed", func() bool { s := link.Stats(); return s.Forwarded == n && s.Spool.Messages == 0 })
+	eventually(t, "all are confirmed", func() bool { s := link.Stats(); return s.Confirmed == n && s.Spool.Messages == 0 })
 }
 
 // TestSpoolFull: messages beyond the bound of the spool are dropped and counted, or hold back their publisher.
@@ -107,7 +107,7 @@ func TestSpoolFull(t *testing.T) {
 			flush(t, c)
 			eventually(t, "all are handled", func() bool {
 				s := link.Stats()
-				return s.Forwarded+s.Refused == uint64(sent)+1 && len(s.Dropped) == 0
+				return s.Confirmed+s.Refused == uint64(sent)+1 && len(s.Dropped) == 0
 			})
 			if left {
 				t.Error("a publisher that has left was resumed")
@@ -227,7 +227,7 @@ func TestVersion2Peer(t *testing.T) {
 	if err := <-flushed; err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is confirmed", func() bool { return link.Stats().Forwarded == 1 })
+	eventually(t, "it is confirmed", func() bool { return link.Stats().Confirmed == 1 })
 }
 
 // TestClosedLink: what arrives behind Close is counted, and what was stored is in the spool.

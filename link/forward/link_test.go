@@ -23,7 +23,7 @@ func TestTwoNodes(t *testing.T) {
 			net := newNetwork(t)
 			a, b := net.node("a", nil), net.node("b", nil)
 			got := b.record()
-			link := a.link("b", func(cfg *forward.Config) { cfg.Token = []byte(c.token) })
+			link := a.link("b", func(cfg *forward.Config) { cfg.Target.Token = []byte(c.token) })
 			eventually(t, "the link is up", func() bool { return link.Stats().Connected && !link.Stats().Spooling })
 			sent := publish(t, a.client(), "sensors/1", 0, 100)
 			got.expect(sent...)
@@ -33,7 +33,7 @@ func TestTwoNodes(t *testing.T) {
 			if n := b.broker.Snapshot().Validated; n != c.validated {
 				t.Errorf("the second node has validated %d messages, want %d", n, c.validated)
 			}
-			eventually(t, "all are confirmed", func() bool { return link.Stats().Forwarded == 100 })
+			eventually(t, "all are confirmed", func() bool { return link.Stats().Confirmed == 100 })
 			if s := link.Stats(); s.Node != "b" || s.Refused != 0 || s.WaitingBytes != 0 {
 				t.Errorf("got %+v", s)
 			}
@@ -136,7 +136,7 @@ func TestBothForwardAll(t *testing.T) {
 	second := publish(t, b.client(), "x", 50, 100)
 	atA.expect(append(first, second...)...)
 	atB.expect(append(first, second...)...)
-	if ab, ba := toB.Stats(), toA.Stats(); ab.Returned != 50 || ba.Returned != 50 || ab.Forwarded != 50 {
+	if ab, ba := toB.Stats(), toA.Stats(); ab.Returned != 50 || ba.Returned != 50 || ab.Confirmed != 50 {
 		t.Errorf("got %+v and %+v", ab, ba)
 	}
 }
@@ -146,7 +146,7 @@ func TestOutage(t *testing.T) {
 	net := newNetwork(t)
 	a := net.node("a", nil)
 	dir := t.TempDir()
-	configure := func(cfg *forward.Config) { cfg.Spool, cfg.Addr = spool.Config{Dir: dir}, "b for links" }
+	configure := func(cfg *forward.Config) { cfg.Spool, cfg.Target.Addr = spool.Config{Dir: dir}, "b for links" }
 	link := a.link("b", configure)
 	c := a.client()
 	sent := publish(t, c, "x", 0, 500) // confirmed though the other node was never there
@@ -163,7 +163,7 @@ func TestOutage(t *testing.T) {
 	eventually(t, "the spool is empty", func() bool { s := link.Stats(); return s.Spool.Messages == 0 && !s.Spooling })
 	sent = append(sent, publish(t, c, "x", 600, 700)...)
 	got.expect(sent...)
-	eventually(t, "all are confirmed", func() bool { return link.Stats().Forwarded == 700 })
+	eventually(t, "all are confirmed", func() bool { return link.Stats().Confirmed == 700 })
 }
 
 // TestReconnect: nothing is lost when the other node is replaced again and again while messages are on their way.
@@ -227,7 +227,7 @@ func TestTooLong(t *testing.T) {
 		}
 		eventually(t, "all are counted", func() bool {
 			s := link.Stats()
-			return s.Dropped["too_long"] == 1 && s.Refused == 0 && s.Forwarded >= 2
+			return s.Dropped["too_long"] == 1 && s.Refused == 0 && s.Confirmed >= 2
 		})
 		closeLink(link)
 		b.stop()
@@ -256,5 +256,5 @@ func TestRefused(t *testing.T) {
 	flush(t, c)
 	sent = append(sent, publish(t, c, "open/x", 2, 4)...)
 	got.expect(sent...)
-	eventually(t, "all are counted", func() bool { s := link.Stats(); return s.Forwarded == 4 && s.Refused == 4 })
+	eventually(t, "all are counted", func() bool { s := link.Stats(); return s.Confirmed == 4 && s.Refused == 4 })
 }

@@ -127,7 +127,7 @@ func TestUnreadableSpool(t *testing.T) {
 	flush(t, c)
 	eventually(t, "all are confirmed", func() bool {
 		s := link.Stats()
-		return s.Spool.Messages == 0 && s.Forwarded == uint64(len(sent)+len(other)) && s.SpoolErr == nil
+		return s.Spool.Messages == 0 && s.Confirmed == uint64(len(sent)+len(other)) && s.SpoolErr == nil
 	})
 	if s := link.Stats(); len(s.Dropped) > 0 || s.Spool.Lost > 0 || s.Connects != 1 || len(got.list()) != len(all) {
 		t.Errorf("%d messages have arrived: %+v", len(got.list()), s)
@@ -163,7 +163,7 @@ func TestFullSpoolTells(t *testing.T) {
 		t.Errorf("Flush without messages: %v", err)
 	}
 	net.node("b", nil).record()
-	eventually(t, "what was confirmed arrives", func() bool { return link.Stats().Forwarded == s.Spooled })
+	eventually(t, "what was confirmed arrives", func() bool { return link.Stats().Confirmed == s.Spooled })
 }
 
 // TestUnwritableSpoolBlocks: with BlockWhenFull, publishers wait while the spool takes nothing, whatever the error is.
@@ -221,7 +221,7 @@ func TestUnwritableSpoolWhileConnected(t *testing.T) {
 			if err := <-flushed; err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "all are confirmed", func() bool { return link.Stats().Forwarded == 200 })
+			eventually(t, "all are confirmed", func() bool { return link.Stats().Confirmed == 200 })
 			if all := got.list(); !slices.Equal(only(all, "x"), only(sent, "x")) || !slices.Equal(only(all, "y"), only(sent, "y")) {
 				t.Errorf("%d messages have arrived", len(all))
 			}
@@ -257,7 +257,7 @@ func TestFullSpoolRepeatsNothing(t *testing.T) {
 			}
 			sent = append(sent, sendLarge(t, c, "x", 250, 300)...)
 			flush(t, c)
-			eventually(t, "all are confirmed", func() bool { s := link.Stats(); return s.Forwarded == 300 && s.Spool.Messages == 0 })
+			eventually(t, "all are confirmed", func() bool { s := link.Stats(); return s.Confirmed == 300 && s.Spool.Messages == 0 })
 			got.expect(sent...)
 			if s := link.Stats(); len(s.Dropped) > 0 || s.Connects != 1 || len(got.list()) != 300 {
 				t.Errorf("%d messages have arrived: %+v", len(got.list()), s)

@@ -12,6 +12,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/broker"
 	"example.com/ferry/format/all"
+	"example.com/ferry/link"
 	"example.com/ferry/link/forward"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/stream"
@@ -107,8 +108,8 @@ func (n *node) open(addr string) {
 func (n *node) link(to string, change func(*forward.Config)) *forward.Link {
 	n.t.Helper()
 	cfg := forward.Config{
-		Name: to, Node: n.id, Tags: []string{"#"}, Dialer: n.tr, Addr: to, Token: []byte("trusted"),
-		Spool: spool.Config{Dir: n.t.TempDir()}, Log: discard, MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond,
+		Config: link.Config{Name: to, Spool: spool.Config{Dir: n.t.TempDir()}, Log: discard, MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond},
+		Node:   n.id, Target: forward.Target{Tags: []string{"#"}, Dialer: n.tr, Addr: to, Token: []byte("trusted")},
 	}
 	if change != nil {
 		change(&cfg)

@@ -13,16 +13,15 @@ func (c *conn) Send(name string, path *native.Path, frames []byte, u *peer.Unflu
 	l := c.link
 	if path != nil && l.pointless(*path, peer.Count(frames)) {
 		n := peer.Count(frames)
-		l.box.Uncount(n)
+		l.Box.Uncount(n)
 		return len(frames), n
 	}
-	t := l.tagOf(name)
+	t := l.tagOf(c, name)
 	for size < len(frames) {
 		ok, drop := c.ready(t)
 		if drop {
 			n := peer.Count(frames[size:])
-			l.stats.Refused += uint64(n)
-			l.box.Uncount(n)
+			l.Box.Refuse(n)
 			return len(frames), count + n
 		}
 		if !ok {
@@ -34,8 +33,8 @@ func (c *conn) Send(name string, path *native.Path, frames []byte, u *peer.Unflu
 		}
 		size, count = size+n, count+k
 		if tooLong {
-			l.box.Drop(dropTooLong, 1)
-			l.box.Uncount(1)
+			l.Box.Drop(dropTooLong, 1)
+			l.Box.Uncount(1)
 			size, count = size+native.Size(frames[size:]), count+1
 		}
 	}
@@ -43,7 +42,7 @@ func (c *conn) Send(name string, path *native.Path, frames []byte, u *peer.Unflu
 }
 
 // Expect requests a tag whose messages will be sent soon.
-func (c *conn) Expect(name string) { c.request(c.link.tagOf(name)) }
+func (c *conn) Expect(name string) { c.request(c.link.tagOf(c, name)) }
 
 // ConfirmSoon asks for the confirmation of what was sent.
 func (c *conn) ConfirmSoon() { signal(c.link.confirmSoon) }

@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// Tag is one tag of a Link. The lock of the Link guards the fields after name.
+// Tag is one tag of a Link. The lock of the outbox guards the fields after name.
 type Tag struct {
 	link *Link
 	name string
@@ -41,10 +41,10 @@ const refusedFor = 5 * time.Second
 // delayedFor is the time after which a tag for which the other node had no room is requested again.
 const delayedFor = 50 * time.Millisecond
 
-// tagOf returns the tag with a name. The caller holds the lock.
-func (l *Link) tagOf(name string) *Tag {
-	if t := l.tags[name]; t != nil {
-		return t
+// tagOf returns the tag with a name on c, which may be nil. The caller holds the lock.
+func (l *Link) tagOf(c *conn, name string) *Tag {
+	if c != nil && c.tags[name] != nil {
+		return c.tags[name]
 	}
 	return &Tag{link: l, name: name}
 }
@@ -52,22 +52,22 @@ func (l *Link) tagOf(name string) *Tag {
 // Forward takes a run of n frames. See broker.ForwardedTag.
 func (t *Tag) Forward(frames []byte, n int, path *native.Path, from broker.Origin, u *peer.Unflushed) (position uint64, full bool) {
 	l := t.link
-	l.box.Lock()
+	l.Box.Lock()
 	if path != nil && l.pointless(*path, n) {
 		frames, n = nil, 0
 	}
-	return l.box.Push(t.name, path, from, frames, n, u)
+	return l.Box.Push(t.name, path, from, frames, n, u)
 }
 
 // pointless reports whether the other node would drop messages that have come by a path, and counts n of them. The caller holds the
 // lock.
 func (l *Link) pointless(path native.Path, n int) bool {
 	switch {
-	case l.stats.Node != "" && path.Contains(l.stats.Node):
-		l.stats.Returned += uint64(n)
+	case l.node != "" && path.Contains(l.node):
+		l.Box.Return(n)
 		return true
 	case len(path) >= native.MaxHops-1:
-		l.box.Drop(dropHops, n)
+		l.Box.Drop(dropHops, n)
 		return true
 	}
 	return false
@@ -101,10 +101,10 @@ func (c *conn) request(t *Tag) {
 		return
 	}
 	if t.conn != c || t.state == idle {
-		if c.peer.Version() >= native.ForwardVersion && len(l.tags) >= l.cfg.MaxTags && !c.forget() {
+		if c.peer.Version() >= native.ForwardVersion && len(c.tags) >= l.cfg.MaxTags && !c.forget() {
 			return // a RESULT frees a place
 		}
-		l.tags[t.name] = t
+		c.tags[t.name] = t
 	}
 	l.uses++
 	t.conn, t.state, t.used = c, requested, l.uses
@@ -118,7 +118,7 @@ func (c *conn) request(t *Tag) {
 func (c *conn) forget() bool {
 	l := c.link
 	var list []*Tag
-	for _, t := range l.tags {
+	for _, t := range c.tags {
 		if t.state != requested && t.state != delayed {
 			list = append(list, t)
 		}
@@ -139,9 +139,9 @@ func (c *conn) forget() bool {
 			delete(c.numbers, t.number)
 		}
 		t.state, t.out = idle, nil
-		delete(l.tags, t.name)
+		delete(c.tags, t.name)
 	}
-	return len(l.tags) < l.cfg.MaxTags
+	return len(c.tags) < l.cfg.MaxTags
 }
 
 // untag gives back the grant of a tag.

@@ -40,7 +40,7 @@ func TestUpdateWhileDialing(t *testing.T) {
 	a, before, after := net.node("a", nil), net.node("before", nil), net.node("after", nil)
 	atBefore, atAfter := before.record(), after.record()
 	slow := &slowDialer{net.tr, make(chan struct{}, 1), make(chan struct{})}
-	link := a.link("before", func(cfg *forward.Config) { cfg.Dialer = slow })
+	link := a.link("before", func(cfg *forward.Config) { cfg.Target.Dialer = slow })
 	<-slow.began
 	link.Update(forward.Target{Tags: []string{"#"}, Dialer: net.tr, Addr: "after", Token: []byte("trusted")})
 	close(slow.release)
@@ -58,6 +58,8 @@ type lines struct {
 }
 
 func (l lines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l lines) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 func (l lines) Handle(context.Context, slog.Record) error {
 	l.count.Add(1)

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/link"
 	"example.com/ferry/link/mqttbridge"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/mqtt"
@@ -28,7 +29,7 @@ func TestOut(t *testing.T) {
 	})
 	connected(t, b)
 	p.received.expect(n.publish(n.client(), 0, 500)...)
-	eventually(t, "all are confirmed", func() bool { return b.Stats().Sent == 500 })
+	eventually(t, "all are confirmed", func() bool { return b.Stats().Confirmed == 500 })
 	if s := b.Stats(); s.WaitingBytes != 0 || s.Unconfirmed != 0 || s.Spooled != 0 || len(s.Dropped) != 0 {
 		t.Errorf("got %+v", s)
 	}
@@ -49,7 +50,7 @@ func TestOutage(t *testing.T) {
 	b := n.bridge(p.dial, nil)
 	c := n.client()
 	want := n.publish(c, 0, 300)
-	if s := b.Stats(); s.Connected || s.Spool.Messages != 300 || !errors.Is(s.Err, errDown) {
+	if s := b.Stats(); s.Connected || s.Spooled != 300 || s.Spool.Messages == 0 || !errors.Is(s.Err, errDown) {
 		t.Errorf("the broker is down: got %+v", s)
 	}
 	p.set(func() { p.down = false })
@@ -59,7 +60,7 @@ func TestOutage(t *testing.T) {
 	connected(t, b)
 	want = append(want, n.publish(c, 600, 700)...)
 	p.received.expect(want...)
-	eventually(t, "all are confirmed", func() bool { return b.Stats().Sent == 700 })
+	eventually(t, "all are confirmed", func() bool { return b.Stats().Confirmed == 700 })
 
 	p.cut(false) // the spool has had messages, and has none now
 	eventually(t, "the bridge connects again", func() bool { return b.Stats().Connects == 2 })
@@ -81,7 +82,7 @@ func TestConnectionLost(t *testing.T) {
 	p.set(func() { p.withhold = false })
 	p.cut(false)
 	p.received.expect(slices.Concat(want, want)...)
-	eventually(t, "all are confirmed", func() bool { s := b.Stats(); return s.Sent == 50 && s.Spool.Messages == 0 })
+	eventually(t, "all are confirmed", func() bool { s := b.Stats(); return s.Confirmed == 50 && s.Spool.Messages == 0 })
 }
 
 // TestSlowBroker: the response to a publisher does not wait for a broker that confirms nothing. Its messages are on disk then, and are
@@ -93,12 +94,12 @@ func TestSlowBroker(t *testing.T) {
 	p.set(func() { p.withhold = true })
 	c := n.client()
 	want := n.publish(c, 0, 50)
-	if s := b.Stats(); s.Spool.Messages != 50 || s.WaitingBytes != 0 {
+	if s := b.Stats(); s.Spooled != 50 || s.WaitingBytes != 0 {
 		t.Errorf("after the confirmation: got %+v", s)
 	}
 	p.received.expect(want...)
 	p.release()
-	eventually(t, "the spool is empty", func() bool { s := b.Stats(); return s.Spool.Messages == 0 && s.Sent == 50 })
+	eventually(t, "the spool is empty", func() bool { s := b.Stats(); return s.Spool.Messages == 0 && s.Confirmed == 50 })
 	connected(t, b)
 	p.received.expect(append(want, n.publish(c, 50, 100)...)...)
 }
@@ -155,8 +156,8 @@ func TestFull(t *testing.T) {
 		t.Errorf("Flush: got %v", err)
 	}
 	s := b.Stats()
-	if s.Dropped["full"] == 0 || s.Dropped["full"]+s.Spool.Messages != 200 || s.SpoolErr == nil {
-		t.Errorf("got %d in the spool and %v, %v; want 200 together", s.Spool.Messages, s.Dropped, s.SpoolErr)
+	if s.Dropped["full"] == 0 || s.Dropped["full"]+s.Spooled != 200 || s.SpoolErr == nil {
+		t.Errorf("got %d in the spool and %v, %v; want 200 together", s.Spooled, s.Dropped, s.SpoolErr)
 	}
 }
 
@@ -184,7 +185,7 @@ func TestFullBlocks(t *testing.T) {
 	if err := <-sent; err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "all are confirmed", func() bool { return b.Stats().Sent == 2000 })
+	eventually(t, "all are confirmed", func() bool { return b.Stats().Confirmed == 2000 })
 	if s := b.Stats(); len(s.Dropped) != 0 || left {
 		t.Errorf("got %+v; a publisher that has left was resumed: %v", s, left)
 	}
@@ -198,7 +199,7 @@ func TestRefused(t *testing.T) {
 	connected(t, b)
 	n.publish(n.client(), 0, 10)
 	eventually(t, "all are refused", func() bool { return b.Stats().Refused == 10 })
-	if s := b.Stats(); s.Sent != 0 || s.WaitingBytes != 0 {
+	if s := b.Stats(); s.Confirmed != 0 || s.WaitingBytes != 0 {
 		t.Errorf("got %+v", s)
 	}
 }
@@ -206,7 +207,7 @@ func TestRefused(t *testing.T) {
 // TestIn: messages of the broker are published on tags with the prefix, and confirmed in their order.
 func TestIn(t *testing.T) {
 	n, p := newNode(t), newPeer(t)
-	got := n.subscribe("cloud/#")
+	got := n.subscribe()
 	b := n.bridge(p.dial, nil)
 	connected(t, b)
 	p.deliver(mqtt.PublishPacket{QoS: 1, ID: 1, Topic: []byte("in/a"), Payload: []byte(`{"v":1}`)})
@@ -223,7 +224,7 @@ func TestIn(t *testing.T) {
 // TestLoop: a message does not go back to where it has come from.
 func TestLoop(t *testing.T) {
 	n, p := newNode(t), newPeer(t)
-	got := n.subscribe("cloud/#")
+	got := n.subscribe()
 	b := n.bridge(p.dial, func(c *mqttbridge.Config) { c.Target.Out = []string{"cloud/#", "out/#"} })
 	connected(t, b)
 	p.deliver(mqtt.PublishPacket{QoS: 1, ID: 1, Topic: []byte("in/a"), Payload: []byte("1")})
@@ -306,8 +307,8 @@ func TestUpdate(t *testing.T) {
 func TestConfig(t *testing.T) {
 	n, p := newNode(t), newPeer(t)
 	good := mqttbridge.Config{
-		Name: "b", Node: "edge", Broker: n.broker, Listener: n.local, Target: mqttbridge.Target{Dial: p.dial, Out: []string{"#"}},
-		Spool: spool.Config{Dir: t.TempDir()},
+		Config: link.Config{Name: "b", Spool: spool.Config{Dir: t.TempDir()}}, Node: "edge", Broker: n.broker, Listener: n.local,
+		Target: mqttbridge.Target{Dial: p.dial, Out: []string{"#"}},
 	}
 	for name, row := range map[string]struct {
 		change func(*mqttbridge.Config)

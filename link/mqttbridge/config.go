@@ -4,21 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"time"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/internal/topic"
-	"example.com/ferry/link/spool"
+	"example.com/ferry/link"
 	"example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
 )
 
 // Config configures a Bridge. New copies it.
 type Config struct {
-	// Name names the bridge in logs and metrics.
-	Name string
+	link.Config
 
 	// Node is the id of this node in PathProperty. See native.CheckNodeID.
 	Node string
@@ -31,35 +29,11 @@ type Config struct {
 	// Target is what Update replaces.
 	Target Target
 
-	// Spool is where messages wait on disk. Its Dir is required.
-	Spool spool.Config
-
-	// BlockWhenFull makes the publishers of this node wait while the spool is full. Otherwise new messages are dropped, and counted.
-	BlockWhenFull bool
-
-	// Memory bounds the bytes of messages that wait in memory. Half of it may wait to be sent; what exceeds that goes to the spool.
-	// Zero means 8 MiB.
-	Memory int
-
 	// MaxPacket is the length of the largest packet that the other broker may send, in bytes. Zero means 1 MiB.
 	MaxPacket int
 
 	// Inflight bounds the messages in each direction that are not confirmed, and those of QoS 0 that wait. Zero means 1000.
 	Inflight int
-
-	// SafeWithin is how long the response to a publisher's PING may wait for the other broker. Then the messages before it go to the
-	// spool. Zero means 200 ms.
-	SafeWithin time.Duration
-
-	// MinBackoff and MaxBackoff bound the pause before the bridge dials again. The pause doubles with each failure and varies randomly by
-	// half. It begins again with MinBackoff after a connection that was longer than the pause. Zero means 100 ms and 5 s.
-	MinBackoff, MaxBackoff time.Duration
-
-	// DialTimeout limits one attempt to connect, and one write. Zero means 10 s.
-	DialTimeout time.Duration
-
-	// Log receives the begin and the end of each outage. Nil means slog.Default.
-	Log *slog.Logger
 }
 
 // Target has the address and the credentials of the broker, and the filters of the messages that a Bridge passes on.
@@ -98,30 +72,17 @@ func (c *Config) fill() error {
 	if c.Broker == nil || c.Listener == nil {
 		return errors.New("bridge: Config.Broker or Config.Listener is missing")
 	}
-	for _, d := range [...]struct {
-		v   *time.Duration
-		def time.Duration
-	}{{&c.SafeWithin, 200 * time.Millisecond}, {&c.MinBackoff, 100 * time.Millisecond}, {&c.MaxBackoff, 5 * time.Second}, {&c.DialTimeout, 10 * time.Second}} {
-		if *d.v <= 0 {
-			*d.v = d.def
-		}
+	if c.MaxPacket <= 0 {
+		c.MaxPacket = 1 << 20
 	}
-	for _, d := range [...]struct {
-		v   *int
-		def int
-	}{{&c.Memory, 8 << 20}, {&c.MaxPacket, 1 << 20}, {&c.Inflight, 1000}} {
-		if *d.v <= 0 {
-			*d.v = d.def
-		}
+	if c.Inflight <= 0 {
+		c.Inflight = 1000
 	}
 	c.Inflight = min(c.Inflight, maxInflight)
-	if c.Log == nil {
-		c.Log = slog.Default()
-	}
 	return c.Target.fill(c)
 }
 
-// maxInflight is far below the number of packet identifiers, so that a new one is not in use.
+// maxInflight is less than the number of packet identifiers, so that a new one is not in use.
 const maxInflight = 16 << 10
 
 // fill sets the defaults and checks the fields.

@@ -1,85 +1,210 @@
 package mqttbridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
-	"example.com/ferry/internal/redial"
+	"example.com/ferry/internal/peer"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/link"
+	"example.com/ferry/protocol/mqtt"
 )
 
-// connect dials the other broker and serves the connection, again and again, until Close is called.
-func (b *Bridge) connect() {
-	pause := redial.Pause{Min: b.cfg.MinBackoff, Max: b.cfg.MaxBackoff}
-	for b.ctx.Err() == nil {
-		b.lost(b.serve(&pause))
-		pause.Wait(b.ctx, b.redial)
+var (
+	errNoQoS1  = errors.New("bridge: the broker takes no messages of QoS 1")
+	errVersion = errors.New("bridge: the broker does not speak this version of MQTT")
+)
+
+// dial connects to the other broker and subscribes. The first time it tries MQTT 5, and then 3.1.1: many brokers that speak only the
+// latter end the connection without a response.
+func (b *Bridge) dial(ctx context.Context) (link.Conn, error) {
+	b.Box.Lock()
+	to, before, version := b.target, b.subscribed, b.version
+	b.Box.Unlock()
+	c, err := b.dialVersion(ctx, &to, before, cmp.Or(version, mqtt.V5))
+	if version == 0 && errors.Is(err, errVersion) {
+		c, err = b.dialVersion(ctx, &to, before, mqtt.V311)
 	}
+	b.Box.Lock()
+	defer b.Box.Unlock()
+	switch {
+	case err == nil:
+		b.subscribed, b.version = to.In, c.version
+		return c, nil
+	case version == mqtt.V311:
+		b.version = 0 // the broker may have another version now
+	}
+	return nil, err
 }
 
-// serve makes one connection, and returns why it has ended or could not be made. It tells pause how long the connection was.
-func (b *Bridge) serve(pause *redial.Pause) error {
-	b.mu.Lock()
-	to, updates, before := b.target, b.updates, b.subscribed
-	b.mu.Unlock()
-	c, err := b.dial(&to, before)
+func (b *Bridge) dialVersion(ctx context.Context, to *Target, before []string, v mqtt.Version) (*conn, error) {
+	raw, err := to.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{
+		bridge: b, target: to, net: raw, version: v, keepAlive: to.KeepAlive, inflight: b.cfg.Inflight, largest: mqtt.MaxPacketSize, retains: true,
+		out: peer.NewFrameWriter(b.cfg.Memory), settled: make(chan struct{}, 1), skipped: make(chan struct{}, 1),
+	}
+	c.ctx, c.fail = context.WithCancelCause(context.Background())
+	context.AfterFunc(c.ctx, func() { _ = raw.Close() })
+	stop := context.AfterFunc(ctx, func() { c.fail(ctx.Err()) })
+	go c.run()
+	if c.in, err = newInlet(c); err != nil {
+		c.fail(err)
+		return nil, err
+	}
+	if err = c.handshake(before); !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, c.close(err)
+	}
+	return c, nil
+}
+
+// handshake connects as a client of MQTT and subscribes.
+func (c *conn) handshake(before []string) error {
+	b, to := c.bridge, c.target
+	hello := mqtt.ConnectPacket{Version: c.version, KeepAlive: uint16(min(max(to.KeepAlive/time.Second, 1), 65535)), ClientID: []byte(to.ClientID)}
+	if to.User != "" {
+		hello.User = []byte(to.User)
+		if len(to.Password) > 0 {
+			hello.Password = to.Password
+		}
+	}
+	if c.version == mqtt.V5 {
+		hello.Properties = mqtt.AppendUint(nil, mqtt.SessionExpiryInterval, uint32(min(to.SessionExpiry/time.Second, 1<<31)))
+		hello.Properties = mqtt.AppendUint(hello.Properties, mqtt.ReceiveMaximum, uint32(b.cfg.Inflight))
+		hello.Properties = mqtt.AppendUint(hello.Properties, mqtt.MaximumPacketSize, uint32(b.cfg.MaxPacket))
+	}
+	packet, err := mqtt.AppendConnect(nil, &hello)
+	if err != nil {
+		return fmt.Errorf("bridge: %w", err)
+	}
+	c.write(packet)
+	p, err := c.next()
+	switch {
+	case err != nil && !errors.As(err, new(*mqtt.Error)):
+		return fmt.Errorf("%w, or refuses the client: the connection has ended before CONNACK: %w", errVersion, err)
+	case err == nil && p.Kind != mqtt.Connack:
+		err = &mqtt.Error{Code: mqtt.ProtocolError, Kind: p.Kind, Close: true, Reason: "the first packet of a broker is CONNACK"}
+	}
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	b.attach(c, updates, to.In)
-	<-c.ctx.Done()
-	b.detach(c)
-	pause.Ended(time.Since(began))
-	c.end()
-	return context.Cause(c.ctx)
+	ack, err := mqtt.ParseConnack(p)
+	switch {
+	case err != nil:
+		return err
+	case ack.Code == mqtt.UnsupportedProtocolVersion:
+		return fmt.Errorf("%w: %v", errVersion, ack.Code)
+	case ack.Code != mqtt.Success:
+		return fmt.Errorf("bridge: the broker refuses the connection: %v", ack.Code)
+	}
+	if err := c.accept(ack.Properties); err != nil {
+		return err
+	}
+	return c.subscribe(before, ack.SessionPresent)
 }
 
-// attach makes c the connection. What the spool has is sent first. If the target has changed since c was dialed, c ends at once.
-func (b *Bridge) attach(c *conn, updates uint64, subscribed []string) {
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		c.fail(errClosed)
-		return
+// accept notes the limits of the broker. Those of 3.1.1 have none, and cannot leave out what the bridge itself has published.
+func (c *conn) accept(ps mqtt.Properties) error {
+	if most, ok := ps.Uint(mqtt.MaximumQoS); ok && most == 0 {
+		return errNoQoS1
 	}
-	b.conn, b.down, b.subscribed = c, nil, subscribed
-	b.stats.Connects++
-	reported, outage := b.reported, time.Since(b.since)
-	b.reported, b.since = false, time.Now()
-	stale := b.updates != updates
-	b.mu.Unlock()
-	signal(b.sendSoon)
-	if stale {
-		c.fail(errChanged)
+	if n, ok := ps.Uint(mqtt.ReceiveMaximum); ok {
+		c.inflight = min(c.inflight, int(n))
 	}
-	if reported {
-		b.cfg.Log.Info("bridge: connected again", "bridge", b.cfg.Name, "addr", c.net.RemoteAddr().String(), "outage", outage)
+	if n, ok := ps.Uint(mqtt.MaximumPacketSize); ok {
+		c.largest = int(min(n, mqtt.MaxPacketSize))
 	}
-}
-
-// detach notes that c has ended: what is not confirmed is sent over the next connection.
-func (b *Bridge) detach(c *conn) {
-	b.mu.Lock()
-	if b.conn == c {
-		b.conn, b.since, b.spooling = nil, time.Now(), true
-		for b.flights.Len() > 0 {
-			b.flights.Pop()
+	if n, ok := ps.Uint(mqtt.RetainAvailable); ok {
+		c.retains = n == 1
+	}
+	if s, ok := ps.Uint(mqtt.ServerKeepAlive); ok && s > 0 {
+		c.keepAlive = min(c.keepAlive, time.Duration(s)*time.Second)
+	}
+	if c.version == mqtt.V5 {
+		return nil
+	}
+	for _, in := range c.target.In {
+		filter := in
+		if shared, ok := strings.CutPrefix(in, mqtt.SharePrefix); ok {
+			_, filter, _ = strings.Cut(shared, "/")
+		}
+		for _, out := range c.target.Out {
+			if topic.Overlap(filter, c.target.OutPrefix+out) {
+				return fmt.Errorf("bridge: the broker speaks MQTT 3.1.1 only, and would send back what the bridge publishes: in %q and out %q have topics in common: change one, or out_prefix", in, out)
+			}
 		}
 	}
-	b.unlock()
-	signal(b.storeSoon)
-	signal(b.sendSoon)
+	return nil
 }
 
-// lost stores why there is no connection. It logs the first reason of each outage.
-func (b *Bridge) lost(why error) {
-	b.mu.Lock()
-	b.down = why
-	news := !b.reported && b.ctx.Err() == nil && !errors.Is(why, errChanged)
-	b.reported = b.reported || news
-	b.mu.Unlock()
-	if news {
-		b.cfg.Log.Warn("bridge: the other broker is not connected, messages to it are stored on disk", "bridge", b.cfg.Name, "err", why)
+// subscribe subscribes to the topics, and ends the subscriptions of the last connection that are not among them. In 3.1.1 a subscription
+// that the session has is not repeated, because the broker would send its retained messages again.
+func (c *conn) subscribe(before []string, resumed bool) error {
+	var topics mqtt.Topics
+	for _, filter := range before {
+		if !slices.Contains(c.target.In, filter) {
+			topics = mqtt.AppendTopic(topics, filter)
+		}
+	}
+	if len(topics) > 0 {
+		packet, err := mqtt.AppendUnsubscribe(nil, c.version, &mqtt.UnsubscribePacket{ID: 1, Topics: topics})
+		if err == nil {
+			c.write(packet)
+			_, err = c.await(mqtt.Unsuback)
+		}
+		if err != nil {
+			return fmt.Errorf("bridge: unsubscribe: %w", err)
+		}
+	}
+	for _, filter := range c.target.In {
+		if resumed && c.version == mqtt.V311 && slices.Contains(before, filter) {
+			continue
+		}
+		s := mqtt.Subscription{Filter: []byte(filter), QoS: 1}
+		if c.version == mqtt.V5 {
+			s.RetainAsPublished, s.RetainHandling, s.NoLocal = true, 1, !strings.HasPrefix(filter, mqtt.SharePrefix)
+		}
+		packet, err := mqtt.AppendSubscribe(nil, c.version, &mqtt.SubscribePacket{ID: 1, Filters: mqtt.AppendFilter(nil, s)})
+		if err == nil {
+			c.write(packet)
+			var code mqtt.ReasonCode
+			if code, err = c.await(mqtt.Suback); err == nil && code.Failed() {
+				return fmt.Errorf("bridge: the broker refuses the subscription to %s: %v", filter, code)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("bridge: subscribe to %s: %w", filter, err)
+		}
+	}
+	return nil
+}
+
+// await handles packets until the response to a request, and returns its first code.
+func (c *conn) await(kind mqtt.Kind) (mqtt.ReasonCode, error) {
+	for {
+		p, err := c.next()
+		if err == nil && p.Kind == kind {
+			s, err := mqtt.ParseSuback(p)
+			if err != nil || len(s.Codes) == 0 {
+				return mqtt.Success, err
+			}
+			return mqtt.ReasonCode(s.Codes[0]), nil
+		}
+		if err == nil {
+			err = c.handle(p)
+		}
+		if err != nil {
+			return mqtt.Success, err
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/link"
 	"example.com/ferry/link/mqttbridge"
 	"example.com/ferry/link/spool"
 )
@@ -20,7 +21,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	b, err := mqttbridge.New(mqttbridge.Config{
-		Name: "cloud", Node: "edge-1", Broker: node,
+		Config: link.Config{Name: "cloud", Spool: spool.Config{Dir: "ferry-data/bridges/cloud"}}, Node: "edge-1", Broker: node,
 		Listener: node.NewLocalListener(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, broker.ValidateFull),
 		Target: mqttbridge.Target{
 			Dial: func(ctx context.Context) (net.Conn, error) {
@@ -29,7 +30,6 @@ func Example() {
 			User: "plant-7", Password: []byte("secret"),
 			In: []string{"commands/#"}, Out: []string{"plant/#"},
 		},
-		Spool: spool.Config{Dir: "ferry-data/bridges/cloud"},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -1,13 +1,11 @@
 package mqttbridge
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 	"sync"
-
-	"github.com/eclipse/paho.golang/packets"
-	"github.com/eclipse/paho.golang/paho"
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
@@ -28,19 +26,26 @@ type inlet struct {
 	tags  map[string]*broker.LocalTag
 	ready chan struct{} // of capacity 1: a tag has credit again
 	soon  chan struct{} // of capacity 1: there is a message
-	acks  chan struct{} // of capacity 1: a message is done
+	acked chan struct{} // of capacity 1: a message was confirmed
 	ended sync.WaitGroup
 
 	mu      sync.Mutex
-	waiting peer.FIFO[*paho.Publish]
-	unacked int                  // messages of QoS 1 in waiting and open
+	waiting peer.FIFO[incoming]
 	open    peer.FIFO[*received] // QoS 1, in the order in which they have come: PUBACKs must have that order
+}
+
+// incoming is a message that waits.
+type incoming struct {
+	topic   string
+	payload []byte
+	entry   mqttmessage.Entry
+	ack     *received // nil for QoS 0
 }
 
 // received is a message of QoS 1 that is not confirmed. inlet.mu guards it.
 type received struct {
 	id   uint16
-	code byte // reason code of PUBACK
+	code mqtt.ReasonCode // of PUBACK
 	done bool
 }
 
@@ -52,7 +57,7 @@ var _ broker.LocalHandler = (*inlet)(nil)
 func newInlet(c *conn) (*inlet, error) {
 	in := &inlet{
 		conn: c, tags: map[string]*broker.LocalTag{}, batch: broker.NewBatch(c.bridge.cfg.Broker),
-		ready: make(chan struct{}, 1), soon: make(chan struct{}, 1), acks: make(chan struct{}, 1),
+		ready: make(chan struct{}, 1), soon: make(chan struct{}, 1), acked: make(chan struct{}, 1),
 	}
 	in.ctx, in.stop = context.WithCancel(c.ctx)
 	cfg := &c.bridge.cfg
@@ -63,7 +68,6 @@ func newInlet(c *conn) (*inlet, error) {
 		return nil, err
 	}
 	in.ended.Go(in.run)
-	in.ended.Go(in.confirm)
 	return in, nil
 }
 
@@ -73,25 +77,44 @@ func (in *inlet) close() {
 	in.ended.Wait()
 }
 
-// push adds a message that has come.
-func (in *inlet) push(p *paho.Publish) {
-	in.mu.Lock()
-	if p.QoS == 0 && in.waiting.Len() >= in.conn.bridge.cfg.Inflight {
-		in.mu.Unlock()
-		in.drop(dropQueue)
-		return
+// push adds a copy of a message that has come. In 3.1.1, which has no Receive Maximum, it waits while as many are not confirmed.
+func (in *inlet) push(p *mqtt.PublishPacket) error {
+	most := in.conn.bridge.cfg.Inflight
+	if _, alias := p.Properties.Uint(mqtt.TopicAlias); alias {
+		return &mqtt.Error{Code: mqtt.TopicAliasInvalid, Kind: mqtt.Publish, Close: true, Reason: "the bridge takes no topic aliases"}
 	}
-	if p.QoS > 0 && in.unacked >= in.conn.bridge.cfg.Inflight {
+	if p.QoS == 2 {
+		return &mqtt.Error{Code: mqtt.ProtocolError, Kind: mqtt.Publish, Close: true, Reason: "the bridge has subscribed with QoS 1"}
+	}
+	m := incoming{
+		topic: string(p.Topic), payload: bytes.Clone(p.Payload),
+		entry: mqttmessage.Entry{Known: true, QoS: p.QoS, Retain: p.Retain, Properties: mqttmessage.Kept(nil, bytes.Clone(p.Properties))},
+	}
+	in.mu.Lock()
+	for p.QoS > 0 && in.open.Len() >= most {
 		in.mu.Unlock()
-		in.conn.exceeded()
-		return
+		if in.conn.version == mqtt.V5 {
+			return &mqtt.Error{Code: mqtt.ReceiveMaximumExceeded, Kind: mqtt.Publish, Close: true, Reason: fmt.Sprintf("more than %d messages are not confirmed", most)}
+		}
+		select {
+		case <-in.acked:
+		case <-in.ctx.Done():
+			return nil // the broker sends it again
+		}
+		in.mu.Lock()
+	}
+	defer in.mu.Unlock()
+	if p.QoS == 0 && in.waiting.Len() >= most {
+		in.drop(dropQueue)
+		return nil
 	}
 	if p.QoS > 0 {
-		in.unacked++
+		m.ack = &received{id: p.ID}
+		in.open.Push(m.ack)
 	}
-	in.waiting.Push(p)
-	in.mu.Unlock()
+	in.waiting.Push(m)
 	signal(in.soon)
+	return nil
 }
 
 // run publishes messages until the connection ends, or the node asks its clients to leave.
@@ -117,30 +140,25 @@ func (in *inlet) publishNext() bool {
 		in.mu.Unlock()
 		return false
 	}
-	p := in.waiting.Pop()
-	var r *received
-	if p.QoS > 0 {
-		r = &received{id: p.PacketID}
-		in.open.Push(r)
-	}
+	m := in.waiting.Pop()
 	in.mu.Unlock()
-	b, e := in.conn.bridge, entryOf(p)
+	b, e := in.conn.bridge, m.entry
 	if hasPassed(string(pathOf(e.Properties)), b.cfg.Node) {
 		b.mu.Lock()
-		b.stats.Returned++
+		b.returned++
 		b.mu.Unlock()
-		in.done(r, mqtt.Success)
+		in.done(m.ack, mqtt.Success)
 		return true
 	}
-	name := in.conn.target.InPrefix + p.Topic
+	name := in.conn.target.InPrefix + m.topic
 	if topic.CheckTag(name) != nil {
 		in.drop(dropTopic)
-		in.done(r, mqtt.TopicNameInvalid)
+		in.done(m.ack, mqtt.TopicNameInvalid)
 		return true
 	}
 	if len(e.Properties) > mqttmessage.MaxProperties {
 		in.drop(dropProperties)
-		in.done(r, mqtt.QuotaExceeded)
+		in.done(m.ack, mqtt.QuotaExceeded)
 		return true
 	}
 	t, err := in.tag(name)
@@ -150,16 +168,16 @@ func (in *inlet) publishNext() bool {
 	}
 	if err != nil {
 		in.drop(dropForbidden)
-		in.done(r, mqtt.NotAuthorized)
+		in.done(m.ack, mqtt.NotAuthorized)
 		return true
 	}
 	contentType, _ := e.Properties.Text(mqtt.ContentType)
-	typ, guessed := mqttmessage.TypeOf(contentType, p.Payload)
-	return in.publish(t, broker.Message{Type: typ, Payload: p.Payload, Extension: mqttmessage.AppendEntry(nil, e)}, guessed, r)
+	typ, guessed := mqttmessage.TypeOf(contentType, m.payload)
+	return in.publish(t, broker.Message{Type: typ, Payload: m.payload, Extension: mqttmessage.AppendEntry(nil, e)}, guessed, m.ack)
 }
 
-// refusedForGood reports whether the node will never take the message. After other errors, such as at the end of the bridge's client, it is not confirmed,
-// and the other broker sends it again on the next connection.
+// refusedForGood reports whether the node will never take the message. After other errors, such as at the end of the bridge's client, it is
+// not confirmed, and the other broker sends it again on the next connection.
 func refusedForGood(err error) bool {
 	var e *native.Error
 	return errors.As(err, &e) && (e.Code == native.CodeInvalid || e.Code == native.CodeBadRequest || e.Code == native.CodeTooLarge || e.Code == native.CodeForbidden)
@@ -191,7 +209,7 @@ func (in *inlet) publish(t *broker.LocalTag, one broker.Message, guessed bool, r
 		case n == 1:
 			b := in.conn.bridge
 			b.mu.Lock()
-			b.stats.Received++
+			b.received++
 			b.mu.Unlock()
 			return true
 		}
@@ -216,7 +234,6 @@ func (in *inlet) tag(name string) (*broker.LocalTag, error) {
 		}
 		clear(in.tags)
 	}
-	name = strings.Clone(name)
 	t, err := in.local.Tag(name)
 	if err == nil {
 		in.tags[name] = t
@@ -228,43 +245,26 @@ func (in *inlet) tag(name string) (*broker.LocalTag, error) {
 func (in *inlet) drop(reason string) {
 	b := in.conn.bridge
 	b.mu.Lock()
-	b.drop(reason, 1)
+	b.dropped[reason]++
 	b.mu.Unlock()
 }
 
-// done says that r, which is nil for QoS 0, can be confirmed.
+// done says that r, which is nil for QoS 0, can be confirmed. It writes the PUBACKs that are due.
 func (in *inlet) done(r *received, code mqtt.ReasonCode) {
 	if r == nil {
 		return
 	}
+	var acks []byte
 	in.mu.Lock()
-	r.done, r.code = true, byte(code)
-	in.mu.Unlock()
-	signal(in.acks)
-}
-
-// confirm writes the PUBACKs until the connection ends.
-func (in *inlet) confirm() {
-	for {
-		select {
-		case <-in.acks:
-		case <-in.conn.ctx.Done():
-			return
-		}
-		var ready []received
-		in.mu.Lock()
-		for in.open.Len() > 0 && (*in.open.Front()).done {
-			ready = append(ready, *in.open.Pop())
-			in.unacked--
-		}
-		in.mu.Unlock()
-		for _, r := range ready {
-			ack := packets.Puback{PacketID: r.id, ReasonCode: r.code, Properties: &packets.Properties{}}
-			if _, err := ack.WriteTo(in.conn.net); err != nil {
-				in.conn.fail(err)
-				return
-			}
-		}
+	defer in.mu.Unlock()
+	r.done, r.code = true, code
+	for in.open.Len() > 0 && (*in.open.Front()).done {
+		first := in.open.Pop()
+		acks = mqtt.AppendAck(acks, in.conn.version, mqtt.AckPacket{Kind: mqtt.Puback, ID: first.id, Code: first.code})
+	}
+	if len(acks) > 0 {
+		in.conn.write(acks)
+		signal(in.acked)
 	}
 }
 

@@ -3,9 +3,8 @@ package mqttbridge
 import (
 	"strings"
 
-	"github.com/eclipse/paho.golang/paho"
-
 	"example.com/ferry/internal/mqttmessage"
+	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
 )
@@ -38,67 +37,111 @@ func hasPassed(path, node string) bool {
 	return hops >= native.MaxHops
 }
 
-// joinPaths returns the nodes of all paths.
-func joinPaths(paths ...string) string {
-	all := paths[:0]
-	for _, p := range paths {
-		if p != "" {
-			all = append(all, p)
-		}
+// Send publishes messages at the broker, as many as it takes before their PUBACKs. It leaves out those that have passed this node before.
+// See link.Wire.
+func (c *conn) Send(name string, path *native.Path, frames []byte, u *peer.Unflushed) (size, count int) {
+	c.topic = append(append(c.topic[:0], c.target.OutPrefix...), name...)
+	c.out.Lock()
+	for size < len(frames) && c.flights.Len() < c.inflight && !c.out.Closed() {
+		f := native.Frame(frames[size : size+native.Size(frames[size:])])
+		size, count = size+len(f), count+1
+		c.publish(f, path)
 	}
-	return strings.Join(all, "/")
+	u.Unlock(c.out)
+	return size, count
 }
 
-// publishOf returns the PUBLISH of a message. Its payload is a view.
-func publishOf(m *item, prefix, node string) *paho.Publish {
-	e := mqttmessage.EntryOf(m.extension)
-	to := &paho.PublishProperties{}
-	for p := range e.Properties.All() {
-		switch p.ID {
-		case mqtt.PayloadFormatIndicator:
-			to.PayloadFormat = paho.Byte(byte(p.Uint))
-		case mqtt.MessageExpiryInterval:
-			to.MessageExpiry = paho.Uint32(p.Uint)
-		case mqtt.ContentType:
-			to.ContentType = string(p.Text)
-		case mqtt.ResponseTopic:
-			to.ResponseTopic = string(p.Text)
-		case mqtt.CorrelationData:
-			to.CorrelationData = append([]byte(nil), p.Text...)
-		case mqtt.UserProperty:
-			if string(p.Name) != PathProperty {
-				to.User.Add(string(p.Name), string(p.Text))
-			}
+// publish publishes one message. The caller holds the locks.
+func (c *conn) publish(f native.Frame, path *native.Path) {
+	e := mqttmessage.EntryOf(f.Extension())
+	passed := pathOf(e.Properties)
+	if hasPassed(string(passed), c.bridge.cfg.Node) {
+		c.bridge.Box.Return(1)
+		c.skip()
+		return
+	}
+	m := mqtt.PublishPacket{QoS: 1, ID: c.nextID(), Retain: e.Retain && c.retains, Topic: c.topic, Payload: f.Payload()}
+	if c.version == mqtt.V5 {
+		c.properties = c.appendProperties(c.properties[:0], e.Properties, passed, path)
+		m.Properties = c.properties
+	}
+	if n := mqtt.PublishSize(c.version, &m); n <= c.largest {
+		if packet, err := mqtt.AppendPublish(c.out.Tail(n), c.version, &m); err == nil {
+			c.out.SetTail(packet)
+			c.flights.Push(flight{})
+			return
 		}
 	}
-	to.User.Add(PathProperty, joinPaths(string(pathOf(e.Properties)), m.path, node))
-	return &paho.Publish{QoS: 1, Retain: e.Retain, Topic: prefix + m.tag, Payload: m.payload, Properties: to}
+	c.bridge.Box.Drop(dropTooLong, 1)
+	c.skip()
 }
 
-// entryOf returns what a message of the other broker says beside topic and payload.
-func entryOf(p *paho.Publish) mqttmessage.Entry {
-	e := mqttmessage.Entry{Known: true, QoS: p.QoS, Retain: p.Retain}
-	from := p.Properties
-	if from == nil {
-		return e
+// appendProperties appends the properties of a message and the path that it has passed, this node included.
+func (c *conn) appendProperties(dst, own mqtt.Properties, passed []byte, path *native.Path) mqtt.Properties {
+	for p := range own.All() {
+		if p.ID != mqtt.UserProperty || string(p.Name) != PathProperty {
+			dst = mqtt.AppendProperty(dst, p)
+		}
 	}
-	if from.PayloadFormat != nil {
-		e.Properties = mqtt.AppendUint(e.Properties, mqtt.PayloadFormatIndicator, uint32(*from.PayloadFormat))
+	all := string(passed)
+	if path != nil {
+		for _, node := range *path {
+			all += "/" + node
+		}
 	}
-	if from.MessageExpiry != nil {
-		e.Properties = mqtt.AppendUint(e.Properties, mqtt.MessageExpiryInterval, *from.MessageExpiry)
-	}
-	if from.ContentType != "" {
-		e.Properties = mqtt.AppendText(e.Properties, mqtt.ContentType, from.ContentType)
-	}
-	if from.ResponseTopic != "" {
-		e.Properties = mqtt.AppendText(e.Properties, mqtt.ResponseTopic, from.ResponseTopic)
-	}
-	if from.CorrelationData != nil {
-		e.Properties = mqtt.AppendText(e.Properties, mqtt.CorrelationData, from.CorrelationData)
-	}
-	for _, u := range from.User {
-		e.Properties = mqtt.AppendUser(e.Properties, u.Key, u.Value)
-	}
-	return e
+	return mqtt.AppendUser(dst, PathProperty, strings.TrimPrefix(all+"/"+c.bridge.cfg.Node, "/"))
 }
+
+// identifiers is the number of packet identifiers, which begin with 1.
+const identifiers = 1<<16 - 1
+
+// nextID returns the packet identifier of the next flight. The caller holds the lock.
+func (c *conn) nextID() uint16 { return uint16(1 + (c.landed+uint64(c.flights.Len()))%identifiers) }
+
+// skip notes that a message, which Send has taken, gets no PUBACK. The caller holds the lock.
+func (c *conn) skip() {
+	c.bridge.Box.Uncount(1)
+	if c.flights.Len() > 0 {
+		c.flights.Back().behind++
+		return
+	}
+	c.passed++
+	signal(c.skipped)
+}
+
+// confirm notes PUBACKs.
+func (c *conn) confirm(acks []mqtt.AckPacket) {
+	box := c.bridge.Box
+	box.Lock()
+	for _, a := range acks {
+		c.acknowledged(a)
+	}
+	passed, idle := c.passed, c.flights.Len() == 0
+	box.Unlock()
+	box.Confirmed(c, passed)
+	if idle {
+		signal(c.settled)
+	}
+}
+
+// acknowledged notes one PUBACK. The caller holds the lock.
+func (c *conn) acknowledged(a mqtt.AckPacket) {
+	i := (int(a.ID) - 1 - int(c.landed%identifiers) + identifiers) % identifiers
+	if i >= c.flights.Len() || c.flights.All()[i].acked {
+		return
+	}
+	c.flights.All()[i].acked = true
+	if a.Code.Failed() {
+		c.bridge.Box.Refuse(1)
+	}
+	for c.flights.Len() > 0 && c.flights.Front().acked {
+		c.passed += 1 + uint64(c.flights.Pop().behind)
+		c.landed++
+	}
+}
+
+// Expect does nothing: topics need no request.
+func (c *conn) Expect(string) {}
+
+// ConfirmSoon does nothing: the broker confirms each message.
+func (c *conn) ConfirmSoon() {}

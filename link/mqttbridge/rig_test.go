@@ -14,6 +14,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/broker"
 	"example.com/ferry/format/all"
+	"example.com/ferry/link"
 	"example.com/ferry/link/mqttbridge"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/mqtt"
@@ -63,9 +64,11 @@ func newNode(t *testing.T) *node {
 func (n *node) bridge(dial func(context.Context) (net.Conn, error), change func(*mqttbridge.Config)) *mqttbridge.Bridge {
 	n.t.Helper()
 	cfg := mqttbridge.Config{
-		Name: "cloud", Node: "edge", Broker: n.broker, Listener: n.local, Log: discard,
+		Config: link.Config{
+			Name: "cloud", Spool: spool.Config{Dir: n.t.TempDir()}, MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond, Log: discard,
+		},
+		Node: "edge", Broker: n.broker, Listener: n.local,
 		Target: mqttbridge.Target{Dial: dial, In: []string{"in/#"}, Out: []string{"out/#"}, InPrefix: "cloud/", OutPrefix: "site/"},
-		Spool:  spool.Config{Dir: n.t.TempDir()}, MinBackoff: time.Millisecond, MaxBackoff: 20 * time.Millisecond,
 	}
 	if change != nil {
 		change(&cfg)
@@ -186,11 +189,11 @@ func (l *list) expectEach(want ...string) {
 	})
 }
 
-// subscribe returns what is published on the tags of a filter.
-func (n *node) subscribe(filter string) *list {
+// subscribe returns what comes from the other broker.
+func (n *node) subscribe() *list {
 	n.t.Helper()
 	l := newList(n.t)
-	_, err := n.client().Start(n.t.Context(), stream.Function{Observe: []string{filter}, Concurrency: 1, Handler: stream.Sink(
+	_, err := n.client().Start(n.t.Context(), stream.Function{Observe: []string{"cloud/#"}, Concurrency: 1, Handler: stream.Sink(
 		func(_ context.Context, in *ferry.Message) error { l.add(in.Tag + " " + string(in.Payload)); return nil })})
 	if err != nil {
 		n.t.Fatal(err)
@@ -221,6 +224,10 @@ type peer struct {
 	down     bool
 	withhold bool
 	code     mqtt.ReasonCode // of PUBACK
+	old      bool            // it speaks 3.1.1 only
+	silent   bool            // it ends a connection of another version without a response
+	limits   mqtt.Properties // of CONNACK
+	most     int             // the most messages that have had no PUBACK at a time
 	conn     net.Conn
 	filters  []string
 	withheld []uint16
@@ -274,11 +281,18 @@ func (p *peer) write(b []byte) {
 // deliver sends a message to the bridge.
 func (p *peer) deliver(m mqtt.PublishPacket) {
 	p.t.Helper()
-	b, err := mqtt.AppendPublish(nil, mqtt.V5, &m)
+	b, err := mqtt.AppendPublish(nil, p.version(), &m)
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.write(b)
+}
+
+func (p *peer) version() mqtt.Version {
+	if p.old {
+		return mqtt.V311
+	}
+	return mqtt.V5
 }
 
 // release confirms what was withheld.
@@ -287,20 +301,20 @@ func (p *peer) release() {
 	p.set(func() {
 		p.withhold = false
 		for _, id := range p.withheld {
-			b = mqtt.AppendAck(b, mqtt.V5, mqtt.AckPacket{Kind: mqtt.Puback, ID: id})
+			b = mqtt.AppendAck(b, p.version(), mqtt.AckPacket{Kind: mqtt.Puback, ID: id})
 		}
 		p.withheld = nil
 	})
 	p.write(b)
 }
 
-func (p *peer) serve(c net.Conn) {
-	defer func() { _ = c.Close() }()
+func (p *peer) serve(raw net.Conn) {
+	defer func() { _ = raw.Close() }()
 	l := mqtt.Limits{}
 	var buf []byte
 	chunk := make([]byte, 64<<10)
 	for {
-		n, err := c.Read(chunk)
+		n, err := raw.Read(chunk)
 		if err != nil {
 			return
 		}
@@ -316,13 +330,22 @@ func (p *peer) serve(c net.Conn) {
 				break
 			}
 			if packet.Kind == mqtt.Connect {
-				l.Version = mqtt.V5
+				c, err := mqtt.ParseConnect(packet)
+				if err != nil {
+					p.t.Error(err)
+				}
+				if l.Version = c.Version; l.Version != p.version() {
+					if !p.silent {
+						_, _ = raw.Write(mqtt.AppendConnack(nil, p.version(), &mqtt.ConnackPacket{Code: mqtt.UnsupportedProtocolVersion}))
+					}
+					return
+				}
 			}
 			out = p.respond(out, packet)
 			buf = buf[packet.Size:]
 		}
 		if len(out) > 0 {
-			if _, err := c.Write(out); err != nil {
+			if _, err := raw.Write(out); err != nil {
 				return
 			}
 		}
@@ -339,7 +362,7 @@ func (p *peer) respond(out []byte, packet mqtt.Packet) []byte {
 		var c mqtt.ConnectPacket
 		c, err = mqtt.ParseConnect(packet)
 		p.user = string(c.User) + ":" + string(c.Password)
-		out = mqtt.AppendConnack(out, mqtt.V5, &mqtt.ConnackPacket{})
+		out = mqtt.AppendConnack(out, p.version(), &mqtt.ConnackPacket{Properties: p.limits})
 	case mqtt.Subscribe:
 		var s mqtt.SubscribePacket
 		s, err = mqtt.ParseSubscribe(packet)
@@ -348,14 +371,14 @@ func (p *peer) respond(out []byte, packet mqtt.Packet) []byte {
 			p.filters = append(p.filters, string(f.Filter))
 			codes = append(codes, byte(mqtt.GrantedQoS1))
 		}
-		out = mqtt.AppendSuback(out, mqtt.V5, &mqtt.SubackPacket{Kind: mqtt.Suback, ID: s.ID, Codes: codes})
+		out = mqtt.AppendSuback(out, p.version(), &mqtt.SubackPacket{Kind: mqtt.Suback, ID: s.ID, Codes: codes})
 	case mqtt.Unsubscribe:
 		var u mqtt.UnsubscribePacket
 		u, err = mqtt.ParseUnsubscribe(packet)
 		for f := range u.Topics.All() {
 			p.filters = append(p.filters, "-"+string(f))
 		}
-		out = mqtt.AppendSuback(out, mqtt.V5, &mqtt.SubackPacket{Kind: mqtt.Unsuback, ID: u.ID, Codes: make([]byte, u.Topics.Len())})
+		out = mqtt.AppendSuback(out, p.version(), &mqtt.SubackPacket{Kind: mqtt.Unsuback, ID: u.ID, Codes: make([]byte, u.Topics.Len())})
 	case mqtt.Publish:
 		var m mqtt.PublishPacket
 		m, err = mqtt.ParsePublish(packet)
@@ -368,8 +391,9 @@ func (p *peer) respond(out []byte, packet mqtt.Packet) []byte {
 		}
 		if p.withhold {
 			p.withheld = append(p.withheld, m.ID)
+			p.most = max(p.most, len(p.withheld))
 		} else {
-			out = mqtt.AppendAck(out, mqtt.V5, mqtt.AckPacket{Kind: mqtt.Puback, ID: m.ID, Code: p.code})
+			out = mqtt.AppendAck(out, p.version(), mqtt.AckPacket{Kind: mqtt.Puback, ID: m.ID, Code: p.code})
 		}
 		p.received.add(string(m.Topic) + " " + string(m.Payload))
 	case mqtt.Puback:

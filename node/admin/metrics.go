@@ -37,12 +37,7 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.Functions != nil {
 		r.MustRegister(functionCollector{cfg.Functions})
 	}
-	if cfg.Links != nil {
-		r.MustRegister(forwardCollector{cfg.Links})
-	}
-	if cfg.Bridges != nil {
-		r.MustRegister(bridgeCollector{cfg.Bridges})
-	}
+	r.MustRegister(outgoingCollector{cfg.Links, cfg.Bridges})
 	if cfg.Web != nil {
 		r.MustRegister(webCollector{cfg.Web})
 	}

@@ -7,8 +7,12 @@ type ConnackPacket struct {
 	Properties     Properties
 }
 
-// ParseConnack reads a CONNACK.
+// ParseConnack reads a CONNACK. A server that speaks only 3.1.1 refuses a CONNECT of 5.0 by a CONNACK of 3.1.1: then Code is
+// UnsupportedProtocolVersion.
 func ParseConnack(p Packet) (ConnackPacket, error) {
+	if p.Version == V5 && string(p.Body) == "\x00\x01" { // MQTT 3.1.1, section 3.2.2.3
+		p.Version = V311
+	}
 	r := bodyReader{b: p.Body, kind: Connack}
 	flags, code := r.u8("flags"), r.u8("reason code")
 	c := ConnackPacket{SessionPresent: flags&1 != 0, Code: ReasonCode(code)}

@@ -248,3 +248,14 @@ func AppendUser[T string | []byte](ps Properties, name, value T) Properties {
 	}
 	return appendPrefixed(appendPrefixed(append(ps, byte(UserProperty)), name), value)
 }
+
+// AppendProperty appends a property that All has returned.
+func AppendProperty(ps Properties, p Property) Properties {
+	switch p.ID.form() {
+	case pairForm:
+		return AppendUser(ps, p.Name, p.Text)
+	case textForm, binaryForm:
+		return AppendText(ps, p.ID, p.Text)
+	}
+	return AppendUint(ps, p.ID, p.Uint)
+}

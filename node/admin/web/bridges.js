@@ -28,6 +28,6 @@ function row(b, old, seconds) {
   const state = !b.connected ? ['down', 'text state bad'] : b.spooling ? ['catching up', 'text state warn'] : ['connected', 'text state'];
   const rate = (count) => show(old && b[count] >= old[count] ? (b[count] - old[count]) / seconds : null, 'rate');
   const lost = b.refused + Object.values(b.dropped ?? {}).reduce((sum, n) => sum + n, 0);
-  const disk = b.spoolMessages ? `${show(b.spoolBytes, 'bytes')} of ${show(b.spoolMax, 'bytes')}` : '–';
+  const disk = b.spoolRecords ? `${show(b.spoolBytes, 'bytes')} of ${show(b.spoolMax, 'bytes')}` : '–';
   return [b.name, state, show(b.sent, 'count'), rate('sent'), show(b.received, 'count'), rate('received'), show(b.memoryBytes, 'bytes'), disk, [show(lost, 'count'), lost ? 'bad' : '']];
 }
