@@ -194,21 +194,21 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 		n.serveAdminServers()
 	}
 
-	// 3 to 8. Streams, if there is a listener: buildStreams has the parts that a message meets.
+	// 3 to 10. Streams, if there is a listener: buildStreams has the parts that a message meets.
 	if len(cfg.Listeners) > 0 {
 		if err = n.buildStreams(); err != nil {
 			return nil, err
 		}
 	}
 
-	// 10. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
+	// 11. The proxy. It has its own listeners, loops and connections, and accepts requests from here on.
 	if cfg.Proxy != nil {
 		if n.proxy, err = n.newProxy(cfg.Proxy); err != nil {
 			return nil, err
 		}
 	}
 
-	// 11. What the admin servers show: the parts above.
+	// 12. What the admin servers show: the parts above.
 	if err = n.showParts(cfg); err != nil {
 		return nil, err
 	}
@@ -304,7 +304,9 @@ func (n *Node) buildStreams() error {
 		return err
 	}
 	n.setForwarders()
-	return nil
+
+	// 10. Services of other servers: the node is the client that serves them.
+	return n.openOutside(cfg)
 }
 
 // makePool makes the pool of heavy functions.

@@ -92,11 +92,13 @@ func (n *Node) endClients(ctx context.Context) error {
 	if n.broker == nil {
 		return err
 	}
+	gates := n.drainGates(ctx)
 	end := n.broker.Shutdown
 	if n.released {
 		end = n.broker.HandOver
 	}
 	err = errors.Join(err, n.stop(ctx, "broker", func() error { return end(ctx) }))
+	err = errors.Join(err, n.stop(ctx, "listeners of gRPC", gates))
 	return errors.Join(err, n.stop(ctx, "listeners of HTTP and MQTT", func() error { return n.drainEdges(ctx) }))
 }
 

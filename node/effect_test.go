@@ -30,6 +30,7 @@ functions: [{name: f, run: obey, observe: ['do/#']}]
 streams: [{tags: stored/#}]
 forward: [{name: hub, address: 'tcp://127.0.0.1:1', tags: [x/#], token: the-token-of-the-hub}]
 bridges: [{name: cloud, address: 'mqtt://127.0.0.1:1', out: [x/#]}]
+serve: [{service: a.B, to: 'grpc://127.0.0.1:1'}]
 live: {interval: 20ms}
 admin: {address: '127.0.0.1:0'}
 data_dir: DIR/data
@@ -83,6 +84,7 @@ func changesOf(dir string) map[string]func(*config.Config) {
 		"bridges[]":                    func(c c) { c.Bridges[0].Out = []string{"y/#"} },
 		"bridges[].spool":              func(c c) { c.Bridges[0].Spool.Size = 1 << 20 },
 		"forward[].spool":              func(c c) { c.Forward[0].Spool.Size = 1 << 20 },
+		"serve[]":                      func(c c) { c.Serve[0].To = "http://127.0.0.1:1" },
 		"live":                         func(c c) { c.Live.Interval = time.Second },
 		"functions[]":                  func(c c) { c.Functions[0].Where = "x > 1" },
 		"deploy":                       func(c c) { c.Deploy.Functions = 3 },

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -66,9 +67,10 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 		return n.newEdge(c, cfg)
 	}
 	scheme, addr, _ := strings.Cut(c.Address, "://")
-	i := slices.IndexFunc(n.extensions.Transports, func(t Transport) bool { return t.Scheme == scheme })
+	carrier := cmp.Or(config.Carrier(scheme), scheme)
+	i := slices.IndexFunc(n.extensions.Transports, func(t Transport) bool { return t.Scheme == carrier })
 	if i < 0 {
-		return nil, fmt.Errorf("node: listener %s: this program has no transport %s", c.Address, scheme)
+		return nil, fmt.Errorf("node: listener %s: this program has no transport %s", c.Address, carrier)
 	}
 	l := &listener{cfg: c}
 	secured, err := n.certificates(c)
@@ -93,7 +95,14 @@ func (n *Node) newListener(c config.Listener, cfg *config.Config) (_ *listener, 
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
-	inner, err := n.extensions.Transports[i].New(s).Listen(context.Background(), addr)
+	t := n.extensions.Transports[i].New(s)
+	if carrier != scheme {
+		if err := n.listenCalls(l, t, addr, validate, cfg); err != nil {
+			return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
+		}
+		return l, nil
+	}
+	inner, err := t.Listen(context.Background(), addr)
 	if err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}

@@ -52,6 +52,7 @@ type Node struct {
 
 	applying  sync.Mutex // held while a configuration is applied
 	serving   *serving   // guarded by applying; nil before the node is ready and after it began to drain
+	outside   []*outside // guarded by applying; services of other servers
 	released  bool       // guarded by applying; the streams have ended
 	sensors   *sensors   // guarded by applying; nil if there are none
 	adminTLS  *adminTLS  // guarded by applying; nil if the admin server has none
@@ -177,6 +178,10 @@ func (n *Node) start(s *serving) error {
 			}
 		})
 	}
+	for _, o := range n.outside {
+		o.start(s)
+	}
+	n.awaitOffers(s.ctx)
 	n.functions.startAll(s.ctx)
 	if err := n.serveDeployments(s); err != nil {
 		return err
@@ -232,8 +237,13 @@ func (n *Node) Close() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing is in flight
 	if n.broker != nil {
+		gates := n.drainGates(ctx)
 		_ = n.broker.Shutdown(ctx)
+		_ = gates()
 		_ = n.drainEdges(ctx)
+	}
+	for _, o := range n.outside {
+		o.close()
 	}
 	n.links.close(ctx, n.links.all())
 	n.bridges.close(ctx, n.bridges.all())

@@ -47,6 +47,7 @@ func (n *Node) sections() []section {
 		{"streams", n.prepareStreams},
 		{"forward", n.prepareForward},
 		{"bridges", n.prepareBridges},
+		{"serve", n.prepareServe},
 		{"functions", n.prepareFunctions},
 		{"live", n.prepareLive},
 		{"proxy", n.prepareProxy},

@@ -37,7 +37,7 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 	seen := map[string]int{}
 	for i, l := range c.Listeners {
 		at := fmt.Sprintf("listeners[%d].", i)
-		l.check(at, append(with.transports(), edges...), &errs)
+		l.check(at, slices.Concat(with.transports(), edges, gates), &errs)
 		c.checkEdge(at, l, &errs)
 		if first, ok := seen[l.Address]; ok {
 			errs.add(at+"address", "%q stands in listeners[%d] already", l.Address, first)
@@ -76,6 +76,7 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 	c.checkStreams(with.engines(), &errs)
 	c.checkForward(with.transports(), &errs)
 	c.checkBridges(&errs)
+	c.checkServe(&errs)
 	if c.Live.Sensors && c.Live.Interval < 10*time.Millisecond {
 		errs.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}
@@ -85,7 +86,7 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 }
 
 func (l Listener) check(at string, transports []transport.Descriptor, errs *configErrors) {
-	d, ok := checkAddress(at, l.Address, l.Insecure, transports, errs)
+	d, ok := checkAddress(at, "address", l.Address, l.Insecure, transports, errs)
 	if !ok {
 		return
 	}

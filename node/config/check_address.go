@@ -8,29 +8,29 @@ import (
 	"example.com/ferry/transport"
 )
 
-// checkAddress checks the address of a listener, or one that the node dials, and returns its transport. ok is false if there is none.
+// checkAddress checks the address of a listener, or one that the node dials, in field at+name, and returns its transport. ok is false if there is none.
 // insecure permits an unencrypted address beyond this machine.
-func checkAddress(at, address string, insecure bool, transports []transport.Descriptor, errs *configErrors) (d transport.Descriptor, ok bool) {
+func checkAddress(at, name, address string, insecure bool, transports []transport.Descriptor, errs *configErrors) (d transport.Descriptor, ok bool) {
 	scheme, addr, ok := strings.Cut(address, "://")
 	if !ok {
-		errs.add(at+"address", "%q has no scheme: write %s", address, phrase.Or(present(transports, transport.Descriptor.Syntax)))
+		errs.add(at+name, "%q has no scheme: write %s", address, phrase.Or(present(transports, transport.Descriptor.Syntax)))
 		return d, false
 	}
 	i := slices.IndexFunc(transports, func(d transport.Descriptor) bool { return d.Scheme == scheme })
 	switch {
 	case len(transports) == 0:
-		errs.add(at+"address", "this program has no transport %s", scheme)
+		errs.add(at+name, "this program has no transport %s", scheme)
 		return d, false
 	case i < 0:
-		errs.add(at+"address", "unknown scheme %q: want %s", scheme, phrase.Or(present(transports, func(d transport.Descriptor) string { return d.Scheme })))
+		errs.add(at+name, "unknown scheme %q: want %s", scheme, phrase.Or(present(transports, func(d transport.Descriptor) string { return d.Scheme })))
 		return d, false
 	}
 	d = transports[i]
 	open := !d.Encrypted && !d.Local
 	if err := d.CheckAddress(addr); err != nil {
-		errs.add(at+"address", "%q %v", address, err)
+		errs.add(at+name, "%q %v", address, err)
 	} else if open && !insecure && !isLoopback(addr) {
-		errs.add(at+"address", "%q is plain %s beyond this machine: tokens would cross the network in the clear; use %s, or say insecure: true",
+		errs.add(at+name, "%q is plain %s beyond this machine: tokens would cross the network in the clear; use %s, or say insecure: true",
 			address, strings.ToUpper(scheme), encrypted(scheme, transports))
 	}
 	if insecure && !open {
@@ -53,7 +53,7 @@ func present(list []transport.Descriptor, text func(transport.Descriptor) string
 // encrypted names the schemes that encrypt what scheme does not.
 func encrypted(scheme string, transports []transport.Descriptor) string {
 	for _, d := range transports {
-		if d.Encrypted && d.Scheme == scheme+"s" {
+		if d.Encrypted && (d.Scheme == scheme+"s" || d.Scheme+"c" == scheme) {
 			return d.Scheme + "://"
 		}
 	}

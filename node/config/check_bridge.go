@@ -38,7 +38,7 @@ func (c *Config) checkBridges(errs *configErrors) {
 }
 
 func (b *Bridge) check(at string, errs *configErrors) {
-	d, ok := checkAddress(at, b.Address, b.Insecure, brokers, errs)
+	d, ok := checkAddress(at, "address", b.Address, b.Insecure, brokers, errs)
 	if ok {
 		_, addr, _ := strings.Cut(b.Address, "://")
 		if host, port, err := net.SplitHostPort(addr); err == nil && (host == "" || port == "0") {

@@ -16,6 +16,23 @@ var edges = []transport.Descriptor{
 	{Scheme: "mqtts", Encrypted: true},
 }
 
+// gates are the protocols of ordinary clients of gRPC: HTTP/2 in cleartext, and over TLS.
+var gates = []transport.Descriptor{
+	{Scheme: "h2c"},
+	{Scheme: "h2", Encrypted: true},
+}
+
+// Carrier returns the scheme of the transport that carries the calls of ordinary clients of gRPC to a listener with the scheme h2c or h2, or "" for another one.
+func Carrier(scheme string) string {
+	switch scheme {
+	case "h2c":
+		return transport.TCP.Scheme
+	case "h2":
+		return transport.TLS.Scheme
+	}
+	return ""
+}
+
 // Edge reports whether the clients of the listener speak another protocol than the native one.
 func (l *Listener) Edge() bool {
 	return slices.ContainsFunc(edges, func(d transport.Descriptor) bool { return d.Scheme == l.Scheme() })

@@ -30,7 +30,7 @@ func (c *Config) checkForward(transports []transport.Descriptor, errs *configErr
 }
 
 func (f Forward) check(at string, transports []transport.Descriptor, errs *configErrors) {
-	d, ok := checkAddress(at, f.Address, f.Insecure, transports, errs)
+	d, ok := checkAddress(at, "address", f.Address, f.Insecure, transports, errs)
 	if ok && !d.Local {
 		_, addr, _ := strings.Cut(f.Address, "://")
 		addr, _, _ = strings.Cut(addr, "/")

@@ -55,6 +55,9 @@ type Config struct {
 	// Bridges connect this node to other MQTT brokers.
 	Bridges []Bridge `yaml:"bridges,omitempty"`
 
+	// Serve offers services of ordinary servers of gRPC and HTTP to the clients of the node.
+	Serve []Serve `yaml:"serve,omitempty"`
+
 	// Live turns on the sensors and functions of ferry itself. With a file they are off by default.
 	Live Live `yaml:"live,omitempty"`
 
@@ -79,14 +82,15 @@ type Config struct {
 type Listener struct {
 	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH,
 	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp. Clients of other protocols connect
-	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT.
+	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT. Ordinary clients of gRPC call services of the
+	// node at h2://HOST:PORT, or at h2c://HOST:PORT without TLS.
 	Address string `yaml:"address" schema:"required"`
 
 	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off
 	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
-	// CertFile is the PEM certificate of a quic, tls, wss, grpcs, https or mqtts listener. Empty means the one the node makes in data_dir. New
+	// CertFile is the PEM certificate of a quic, tls, wss, grpcs, https, mqtts or h2 listener. Empty means the one the node makes in data_dir. New
 	// handshakes use a changed file within a few seconds, if it is valid together with key_file.
 	CertFile string `yaml:"cert_file,omitempty"`
 
@@ -105,7 +109,7 @@ type Listener struct {
 	// together. A client has 64KiB until it is identified. Zero means 8MiB.
 	ReceiveWindow Size `yaml:"receive_window,omitempty"`
 
-	// Insecure permits a tcp, ws, grpc, utp, http or mqtt listener beyond this machine, where tokens and messages cross the network in the clear.
+	// Insecure permits a tcp, ws, grpc, utp, http, mqtt or h2c listener beyond this machine, where tokens and messages cross the network in the clear.
 	Insecure bool `yaml:"insecure,omitempty"`
 
 	// Anonymous is the name of the identity that clients without a credential have, on an http, https, mqtt or mqtts listener. The identity has

@@ -215,9 +215,12 @@ func indices(keys []string) map[string]int {
 	return at
 }
 
-// keyOf returns the address or name of an entry of a list; empty if it has none.
+// keyOf returns the address, name or service of an entry of a list; empty if it has none.
 func keyOf(list string, entry reflect.Value) string {
 	address, name := entry.FieldByName("Address"), entry.FieldByName("Name")
+	if list == "serve" {
+		name = entry.FieldByName("Service")
+	}
 	switch {
 	case strings.HasSuffix(list, "listeners") && address.IsValid():
 		key := address.String()

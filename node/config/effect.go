@@ -83,6 +83,8 @@ var rules = []Rule{
 	{"bridges[]", Applies, "the bridge connects again", "its messages stay in its spool"},
 	{"bridges[].spool", NeedsRestart, "", ""},
 
+	{"serve[]", Restarts, "calls in progress end with the server as it was", "its calls in progress have drain.timeout to end"},
+
 	{"live", Applies, "", ""},
 	{"functions[]", Restarts, "other functions stay", ""},
 	{"deploy", Applies, "for later deployments", ""},

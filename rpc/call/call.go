@@ -22,6 +22,7 @@ type Peer struct {
 	Addr     net.Addr
 	TLS      *tls.ConnectionState // nil without TLS
 	Identity string               // name that a node has verified; "" if there is none
+	Ended    <-chan struct{}      // closed when the connection has ended; nil if the protocol does not tell
 }
 
 // Service receives the calls of a Protocol. rpc.Server implements it.

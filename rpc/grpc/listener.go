@@ -73,6 +73,7 @@ func (l *listener) serve(nc net.Conn) {
 	}
 	c.cfg, c.server, c.account = l.cfg, true, held.New(l.held, l.cfg.MaxHeld)
 	c.h2 = h2conn.Server(nc, l.cfg.connection(), c)
+	c.peer.Ended = c.h2.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing || len(l.conns) >= l.cfg.MaxConnections {

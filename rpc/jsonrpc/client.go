@@ -212,7 +212,7 @@ func (c *conn) exchangeOn(ctx context.Context, client *h1conn.Client, cc *client
 	if ctx.Done() != nil {
 		stop = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	}
-	r, err := client.Do(http.MethodPost, "/", cc.fields, cc.body.B)
+	r, err := client.Do(http.MethodPost, cc.path, cc.fields, cc.body.B)
 	interrupted := stop != nil && !stop()
 	if err != nil || !r.KeepAlive || interrupted {
 		c.drop(client)

@@ -21,21 +21,29 @@ type clientCall struct {
 	envelope envelope.Envelope
 	id       uint64 // in an envelope of its own; 0 if data came in one
 	bare     bool   // data is the value alone: the envelope is put around it here
+	path     string // of the request
+	content  string // content type of the request
+	timeout  string // name of the field with the time until the deadline
 	deadline time.Time
 	fields   []h1conn.Field
 	body     *bufpool.Buf
 }
 
 // Call implements call.Conn. With the content application/json, data is the value, and JSON-RPC 2.0 is put around it. With
-// application/jsonrpc2 and application/json-rpc, data and the response are in their envelopes.
+// application/jsonrpc2 and application/json-rpc, data and the response are in their envelopes. With Plain, there is no envelope.
 func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *call.Response) error {
-	cc := clientCall{conn: c, head: head}
-	switch head.Content {
-	case typeJSON:
+	cc := clientCall{conn: c, head: head, path: "/", content: head.Content, timeout: timeoutField}
+	switch {
+	case c.Plain:
+		if status := cc.beginPlain(); status != nil {
+			resp.Unsent = true
+			return status
+		}
+	case head.Content == typeJSON:
 		cc.envelope, cc.bare, cc.id = envelope.JSONRPC2{}, true, c.lastID.Add(1)
-	case typeJSONRPC2:
+	case head.Content == typeJSONRPC2:
 		cc.envelope = envelope.JSONRPC2{}
-	case typeJSONRPC:
+	case head.Content == typeJSONRPC:
 		cc.envelope = envelope.JSONRPC{}
 	default:
 		resp.Unsent = true
@@ -112,7 +120,7 @@ func (c *clientCall) request(data []byte) (err error) {
 		return call.Errorf(call.ResourceExhausted, "jsonrpc: a request of %d bytes: Protocol.MaxMessage is %d", len(c.body.B), c.MaxMessage)
 	}
 	c.fields = append(make([]h1conn.Field, 0, 8+len(c.head.Metadata)), h1conn.Field{Name: "Host", Value: c.host},
-		h1conn.Field{Name: "Content-Type", Value: c.head.Content}, h1conn.Field{Name: "Accept", Value: c.head.Content}, h1conn.Field{Name: "User-Agent", Value: "ferry"})
+		h1conn.Field{Name: "Content-Type", Value: c.content}, h1conn.Field{Name: "Accept", Value: c.content}, h1conn.Field{Name: "User-Agent", Value: "ferry"})
 	if name := c.head.Compression; name != "" {
 		small := bufpool.Get(len(c.body.B))
 		if small.B, err = compress.Append(small.B, c.body.B, name); err != nil {
@@ -124,7 +132,7 @@ func (c *clientCall) request(data []byte) (err error) {
 		c.fields = append(c.fields, h1conn.Field{Name: "Content-Encoding", Value: name}, h1conn.Field{Name: "Accept-Encoding", Value: name})
 	}
 	if !c.deadline.IsZero() {
-		c.fields = append(c.fields, h1conn.Field{Name: timeoutField, Value: formatTimeout(c.deadline)})
+		c.fields = append(c.fields, h1conn.Field{Name: c.timeout, Value: formatTimeout(c.deadline)})
 	}
 	c.fields, err = appendMetadata(c.fields, "", c.head.Metadata)
 	return err
@@ -151,6 +159,9 @@ func (c *conn) tooLarge() error {
 
 // result takes the response of a call out of the body of an HTTP response.
 func (c *clientCall) result(r *h1conn.Result, body []byte, resp *call.Response) error {
+	if c.Plain {
+		return c.plainResult(r, body, resp)
+	}
 	if _, ok := contentType(h1conn.Get(r.Fields, "content-type")); !ok {
 		return statusOfHTTP(r, body)
 	}

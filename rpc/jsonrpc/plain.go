@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"example.com/ferry/internal/h1conn"
@@ -25,10 +27,62 @@ func plainMethod(path string) (method string, ok bool) {
 	return service + "." + name, true
 }
 
+// beginPlain makes the call a plain one.
+func (c *clientCall) beginPlain() *call.Status {
+	service, method, ok := cutMethod(c.head.Method)
+	if !ok {
+		return &call.Status{Code: call.InvalidArgument, Message: fmt.Sprintf("jsonrpc: %.100q is no full method name: write one such as greeter.Greeter.Hello", c.head.Method)}
+	}
+	c.path, c.timeout = "/"+service+"/"+method, plainTimeoutField
+	switch c.head.Content {
+	case typeJSON:
+	case typeProtobuf:
+		c.content = typeProto
+	default:
+		return &call.Status{Code: call.InvalidArgument, Message: fmt.Sprintf("jsonrpc: content type %.64q of a plain call: want %s or %s", c.head.Content, typeJSON, typeProtobuf)}
+	}
+	return nil
+}
+
+// cutMethod splits the full name of a method whose parts can stand in a path.
+func cutMethod(full string) (service, method string, ok bool) {
+	i := strings.LastIndexByte(full, '.')
+	if i <= 0 || i == len(full)-1 {
+		return "", "", false
+	}
+	for _, c := range []byte(full) {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-' {
+			return "", "", false
+		}
+	}
+	return full[:i], full[i+1:], true
+}
+
+// plainResult takes the response of a plain call out of an HTTP response.
+func (c *clientCall) plainResult(r *h1conn.Result, body []byte, resp *call.Response) error {
+	content, _, _ := strings.Cut(h1conn.Get(r.Fields, "content-type"), ";")
+	if content = strings.TrimSpace(content); r.Status == http.StatusOK {
+		if content != c.content {
+			return statusOfHTTP(r, body)
+		}
+		resp.Data = body
+		return nil
+	}
+	var failed plainError
+	if content != typeJSON || json.Unmarshal(body, &failed) != nil {
+		return statusOfHTTP(r, body)
+	}
+	s := failed.status()
+	if s == nil {
+		return statusOfHTTP(r, body)
+	}
+	return s
+}
+
 // plainContent returns the content type of the values for a content-type field.
 func plainContent(field string) (content string, ok bool) {
-	if field == "application/proto" {
-		return "application/protobuf", true
+	if field == typeProto {
+		return typeProtobuf, true
 	}
 	content, ok = contentType(field)
 	return content, ok && content == typeJSON
@@ -69,15 +123,7 @@ func (e *exchange) plainCall() {
 
 // fail ends a plain call with an error. status is the one of HTTP; 0 means that of the code.
 func (e *exchange) fail(s *call.Status, status int) {
-	type detail struct {
-		Type  string `json:"type"`
-		Value string `json:"value"`
-	}
-	text := struct {
-		Code    string   `json:"code"`
-		Message string   `json:"message,omitempty"`
-		Details []detail `json:"details,omitempty"`
-	}{Message: s.Message}
+	text := plainError{Message: s.Message}
 	of := plainCodes[call.Unknown]
 	if int(s.Code) < len(plainCodes) {
 		of = plainCodes[s.Code]
@@ -86,17 +132,52 @@ func (e *exchange) fail(s *call.Status, status int) {
 		status = of.status
 	}
 	for _, d := range s.Details {
-		text.Details = append(text.Details, detail{strings.TrimPrefix(d.Type, "type.googleapis.com/"), base64.RawStdEncoding.EncodeToString(d.Value)})
+		text.Details = append(text.Details, plainDetail{strings.TrimPrefix(d.Type, typePrefix), base64.RawStdEncoding.EncodeToString(d.Value)})
 	}
 	body, _ := json.Marshal(text) // strings can always be written
 	e.finish(status, typeJSON, body)
 }
 
-// plainCodes are the names of codes and their statuses of HTTP. connectrpc.com/docs/protocol, "Error Codes".
-var plainCodes = [...]struct {
+// plainError is the body of a response with an error.
+type plainError struct {
+	Code    string        `json:"code"`
+	Message string        `json:"message,omitempty"`
+	Details []plainDetail `json:"details,omitempty"`
+}
+
+type plainDetail struct {
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
+// typePrefix begins the type of a detail in a Status, and not in a plain error.
+const typePrefix = "type.googleapis.com/"
+
+// status returns the status of an error, or nil if it has no known code.
+func (e *plainError) status() *call.Status {
+	code := slices.IndexFunc(plainCodes[1:], func(c plainCode) bool { return c.name == e.Code })
+	if code < 0 {
+		return nil
+	}
+	s := &call.Status{Code: call.Code(code + 1), Message: e.Message}
+	for _, d := range e.Details {
+		value, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(d.Value, "="))
+		if err != nil {
+			continue // it explains the error, and is not part of it
+		}
+		s.Details = append(s.Details, call.Detail{Type: typePrefix + d.Type, Value: value})
+	}
+	return s
+}
+
+// plainCode is the name of a code and its status of HTTP.
+type plainCode struct {
 	name   string
 	status int
-}{
+}
+
+// plainCodes are the names of codes and their statuses of HTTP. connectrpc.com/docs/protocol, "Error Codes".
+var plainCodes = [...]plainCode{
 	call.OK:                 {"unknown", 500},
 	call.Canceled:           {"canceled", 499},
 	call.Unknown:            {"unknown", 500},

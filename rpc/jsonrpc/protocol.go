@@ -23,6 +23,10 @@ type Protocol struct {
 	// ones, and 256 for a client, whose further calls wait.
 	MaxConns int
 
+	// Plain makes a client send plain calls, POST /Service/Method with the value alone, as servers of Connect expect them. The content type is
+	// application/json or application/protobuf.
+	Plain bool
+
 	// BodyTimeout is how long a client may take to send the body of a request. Zero means 30 s.
 	BodyTimeout time.Duration
 }
@@ -75,4 +79,6 @@ const (
 	typeJSON     = "application/json"
 	typeJSONRPC  = "application/json-rpc"
 	typeJSONRPC2 = "application/jsonrpc2"
+	typeProto    = "application/proto" // Connect's name of typeProtobuf
+	typeProtobuf = "application/protobuf"
 )

@@ -138,7 +138,7 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	switch {
 	case string(h.Path) != Method:
 		message := fmt.Sprintf("unknown method %.100q: this listener carries connections of ferry's own protocol (%s), not calls of gRPC: "+
-			"use a client of ferry, such as ferry call grpc://ADDRESS, or the address of a server that listens for gRPC itself", h.Path, Method)
+			"use a client of ferry, such as ferry call grpc://ADDRESS, or call services of the node at one of its listeners h2c:// or h2://", h.Path, Method)
 		refuse(statusUnimplemented, strings.ReplaceAll(message, "%", "%25")) // grpc-message is percent-encoded
 		return
 	case c.l.ctx.Err() != nil:

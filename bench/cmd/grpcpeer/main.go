@@ -6,7 +6,8 @@
 //	grpcpeer describe HOST:PORT SERVICE METHOD JSON    // learns from the server what to send, and calls it
 //
 // The server has one service, and proxy/interop/testdata/grpc_peer.py has the same: Unary and Stream return each message. The
-// metadata x-status is the status that a call ends with, and the trailer x-seen is the metadata x-client.
+// metadata x-status is the status that a call ends with, and the trailer x-seen is the metadata x-client. With the environment variable
+// FERRY_TOKEN, clients send it with each call.
 package main
 
 import (
@@ -119,6 +120,9 @@ func call(address string, trust credentials.TransportCredentials) error {
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if token := os.Getenv("FERRY_TOKEN"); token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
 	calls := 0
 	for _, size := range []int{0, 1, 1000, 5 << 20} {
 		if err := callUnary(ctx, conn, size); err != nil {
@@ -165,6 +169,9 @@ func callCompressed(address string) error {
 	defer func() { _ = conn.Close() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if token := os.Getenv("FERRY_TOKEN"); token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
 	for _, size := range []int{0, 1, 1000, 5 << 20} {
 		if err := callUnary(ctx, conn, size); err != nil {
 			return fmt.Errorf("a unary call of %d bytes: %w", size, err)

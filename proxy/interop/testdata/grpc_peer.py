@@ -1,7 +1,7 @@
 """A server or a client of gRPC's Python library, with the service of bench/cmd/grpcpeer:
 
 grpc_peer.py PORT                           prints "ready"; SIGTERM ends it
-grpc_peer.py call HOST:PORT [CA-FILE]       prints "passed" and the number of calls
+grpc_peer.py call HOST:PORT [CA-FILE]       prints "passed" and the number of calls; sends the token FERRY_TOKEN of the environment, if there is one
 """
 
 import concurrent.futures
@@ -14,6 +14,7 @@ import grpc
 
 UNARY, STREAM = "/interop.Echo/Unary", "/interop.Echo/Stream"
 OPTIONS = [("grpc.max_receive_message_length", 16 << 20), ("grpc.enable_http_proxy", 0)]
+TOKEN = (("authorization", "Bearer " + os.environ["FERRY_TOKEN"]),) if "FERRY_TOKEN" in os.environ else ()
 CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
@@ -58,7 +59,7 @@ def call(address, ca=None):
 
     def one(size):
         message = os.urandom(size)
-        response, call = unary.with_call(message, metadata=(("x-client", f"size {size}"),), timeout=60)
+        response, call = unary.with_call(message, metadata=(("x-client", f"size {size}"), *TOKEN), timeout=60)
         assert response == message, f"{len(response)} bytes came back, or others"
         assert dict(call.trailing_metadata())["x-seen"] == f"size {size}"
 
@@ -69,7 +70,7 @@ def call(address, ca=None):
         if number == 0:
             continue
         try:
-            unary(b"", metadata=(("x-status", str(number)),), timeout=60)
+            unary(b"", metadata=(("x-status", str(number)), *TOKEN), timeout=60)
             sys.exit(f"status {code} did not arrive")
         except grpc.RpcError as e:
             assert (e.code(), e.details()) == (code, "as asked"), e
@@ -84,7 +85,7 @@ def call(address, ca=None):
             while len(got) == i:
                 more.acquire()
 
-    for message in stream(messages(), timeout=60):
+    for message in stream(messages(), metadata=TOKEN, timeout=60):
         got.append(message)
         more.release()
     assert got == [b"message %d" % i for i in range(200)]
@@ -92,7 +93,7 @@ def call(address, ca=None):
 
     try:
         forever = threading.Event()
-        for _ in stream(iter(forever.wait, None), timeout=0.1):
+        for _ in stream(iter(forever.wait, None), metadata=TOKEN, timeout=0.1):
             sys.exit("a message that was not sent came back")
     except grpc.RpcError as e:
         # The server resets the call at the same time. This library reports that as CANCELLED; a proxy may say UNAVAILABLE.
