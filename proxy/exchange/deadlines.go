@@ -14,7 +14,8 @@ const (
 	responseDeadline deadline = iota // time for the response head, over all attempts
 	tryDeadline                      // time for the response head, in one attempt
 	stallDeadline                    // time in which a byte of either body must move
-	rateDeadline                     // end of the period over which BodyRate is measured
+	rateDeadline                     // end of the period over which BodyRate of the request is measured
+	readDeadline                     // end of the period over which BodyRate of the response is measured, while the client's queue is full
 	totalDeadline                    // time of the request with its response
 	callDeadline                     // the same, as the client of a gRPC call has set it
 	deadlineCount

@@ -50,14 +50,15 @@ type Relay struct {
 	movedAt        time.Duration // loop.Now when a byte of either body last moved
 	unsentAtExpiry int           // unacknowledged bytes of both sides when stallDeadline last expired; 0 if bytes have moved since
 	rate           bodyRate
+	readBefore     int64 // bytes of the response that the client had acknowledged when readDeadline was set
 }
 
 // Timeouts are the listener's limits on the two bodies of a request.
 type Timeouts struct {
 	Body     time.Duration // longest time in which no byte of either body moves; zero or negative means no limit
-	BodyRate int           // lowest rate of the request body in bytes per second, averaged over RatePeriod; zero or negative means no limit
+	BodyRate int           // lowest rate of both bodies in bytes per second; zero or negative means no limit
 
-	// RatePeriod is the time over which BodyRate is averaged. BodyRate is not enforced before the first period ends.
+	// RatePeriod is the time over which BodyRate of the request is averaged; that of the response is averaged over Body. BodyRate is not enforced before the first period ends.
 	// Zero means 10 s.
 	RatePeriod time.Duration
 }
@@ -116,12 +117,12 @@ func (r *Relay) Release() {
 
 // Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
 // Downstream.SendRequest or Downstream.Reject. If the request has to wait for a connection, that call happens after
-// Forward has returned.
-func (r *Relay) Forward(h RequestHead) {
+// Forward has returned. ok is false if the proxy has responded itself: the downstream side may be released by then.
+func (r *Relay) Forward(h RequestHead) (ok bool) {
 	if !r.addRouteChanges(h.Path()) {
 		r.Refuse(traffic.BadRequest)
 		r.reject(BadPath)
-		return
+		return false
 	}
 	r.size = headSize{head: h}
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
@@ -134,6 +135,7 @@ func (r *Relay) Forward(h RequestHead) {
 	}
 	r.connect(false)
 	r.size.head = nil // it is valid only now
+	return r.response == responseAwaited
 }
 
 // startResponseTimeout starts the timeout of the response's head.
@@ -353,8 +355,17 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 // the server is paused until ResumeResponse.
 func (r *Relay) ResponseData(p []byte, last bool) (pause bool) {
 	r.down.ResponseData(p, last)
+	return r.responseMoved()
+}
+
+// responseMoved notes that bytes of the response body have moved. It reports whether the server is paused until ResumeResponse.
+func (r *Relay) responseMoved() (pause bool) {
 	r.Moved()
-	return r.down.ResponseFull()
+	if r.down.ResponseFull() {
+		r.watchReader()
+		return true
+	}
+	return false
 }
 
 // ResponseEnd ends the response. The Upstream has already released its connection and must not use the Relay

@@ -17,8 +17,7 @@ func (r *Relay) ResponseConn() *loop.Conn {
 // ResponseSpliced is ResponseData for n bytes that were passed on to ResponseConn.
 func (r *Relay) ResponseSpliced(n int) (pause bool) {
 	r.down.(ResponseSink).ResponseSpliced(n)
-	r.Moved()
-	return r.down.ResponseFull()
+	return r.responseMoved()
 }
 
 // RequestConn returns the connection that bytes of the request's framed body may be passed on to, or nil.

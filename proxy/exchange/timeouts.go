@@ -55,6 +55,8 @@ func (r *Relay) handleDeadline(which deadline) {
 		r.checkStall()
 	case rateDeadline:
 		r.checkRate()
+	case readDeadline:
+		r.checkReader()
 	case totalDeadline:
 		r.totalLate()
 	case callDeadline:
@@ -152,6 +154,29 @@ func (r *Relay) checkRate() {
 		r.rate = bodyRate{startBytes: read, paused: paused}
 		r.deadlines.set(rateDeadline, r.limits.RatePeriod)
 		return
+	}
+	r.cut(traffic.SlowClient)
+	r.requestLate()
+}
+
+// watchReader measures how fast a client reads whose queue is full. Otherwise a client that takes a few bytes each minute would hold a connection to the
+// server.
+func (r *Relay) watchReader() {
+	if r.limits.BodyRate > 0 && r.limits.Body > 0 && !r.GRPC && !r.Changes.Upgrade && !r.deadlines.isSet(readDeadline) {
+		r.readBefore = r.Out - int64(r.down.Unsent())
+		r.deadlines.set(readDeadline, r.limits.Body)
+	}
+}
+
+// checkReader ends a request whose response the client reads more slowly than Timeouts.BodyRate.
+func (r *Relay) checkReader() {
+	if r.response != responseStarted || !r.down.ResponseFull() {
+		return
+	}
+	before := r.readBefore
+	r.watchReader()
+	if read := r.readBefore - before; read < 0 || read >= int64(float64(r.limits.BodyRate)*r.limits.Body.Seconds()) {
+		return // less than before: other streams of the connection have filled it, so nothing is known
 	}
 	r.cut(traffic.SlowClient)
 	r.requestLate()

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"testing"
+	"time"
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/route"
@@ -17,6 +18,9 @@ type slowClient struct {
 	full     bool // the server's queue is full
 	waits    bool // the next request waits for a connection
 	rejected bool
+	behind   bool // the client's queue is full
+	unsent   int
+	reset    bool
 }
 
 func (c *slowClient) Client() *loop.Conn                          { return nil }
@@ -29,9 +33,9 @@ func (c *slowClient) Response(ResponseHead, bool) bool            { return false
 func (c *slowClient) ResponseData([]byte, bool)                   {}
 func (c *slowClient) ResponseEnd(Fields)                          {}
 func (c *slowClient) Reject(why Rejection)                        { c.rejected = why == RequestTimeout }
-func (c *slowClient) Reset()                                      {}
-func (c *slowClient) ResponseFull() bool                          { return false }
-func (c *slowClient) Unsent() int                                 { return 0 }
+func (c *slowClient) Reset()                                      { c.reset = true }
+func (c *slowClient) ResponseFull() bool                          { return c.behind }
+func (c *slowClient) Unsent() int                                 { return c.unsent }
 func (c *slowClient) BodyRead() int64                             { return c.read }
 func (c *slowClient) Open(*Relay, bool) (up Upstream, ready bool) { return (*sink)(c), !c.waits }
 
@@ -52,11 +56,17 @@ type emptyHead struct {
 }
 
 func (emptyHead) Path() []byte            { return nil }
+func (emptyHead) Get(string) []byte       { return nil }
 func (h emptyHead) ExpectsContinue() bool { return h.expects }
 
 type continueHead struct{ ResponseHead }
 
 func (continueHead) Status() int { return 100 }
+
+type okHead struct{ ResponseHead }
+
+func (okHead) Status() int       { return 200 }
+func (okHead) Get(string) []byte { return nil }
 
 // TestBodyRate ends one period after another. A request must be rejected at the end of the first period in which its
 // body was slower than BodyRate, but only if the proxy read during the whole period.
@@ -94,6 +104,60 @@ func TestBodyRate(t *testing.T) {
 				}
 				if lasted != row.want {
 					t.Errorf("the request lasts %d periods, want %d", lasted, row.want)
+				}
+				c.relay.End(0)
+			})
+		})
+	}
+}
+
+// TestReadRate ends one period after another in which the client's queue is full. The response must be cut at the end of the first period in which the
+// client has read less than BodyRate.
+func TestReadRate(t *testing.T) {
+	const floor = 60_000 // bytes per period, at 1000 bytes per second
+	for _, row := range []struct {
+		name   string
+		reads  []int // bytes that the client acknowledges in each period
+		behind []bool
+		grpc   bool
+		want   int // number of periods until the response is cut
+	}{
+		{"fast enough", []int{floor, 2 * floor, floor}, nil, false, 3},
+		{"too slow", []int{floor - 1, floor}, nil, false, 0},
+		{"a few bytes at last", []int{9 * floor, 10, floor}, nil, false, 1},
+		{"has caught up", []int{0, 0}, []bool{false, false}, false, 2},
+		{"gRPC", []int{0, 0}, nil, true, 2},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			onLoop(t, func(l *loop.Loop, p *Plan) {
+				c := &slowClient{unsent: 100 * floor}
+				p.Connectors = []Connector{c}
+				c.relay.Init(c, l)
+				c.relay.Begin(p, Timeouts{Body: time.Minute, BodyRate: 1000})
+				c.relay.GRPC = row.grpc
+				c.relay.Admit(p.Table.Routes()[0])
+				c.relay.Forward(emptyHead{})
+				c.relay.RequestEnd(nil)
+				c.relay.Response(okHead{}, false)
+				c.behind = true
+				if c.relay.Out = 100 * floor; !c.relay.ResponseData(nil, false) {
+					t.Error("the response is not paused")
+				}
+				lasted := 0
+				for i, n := range row.reads {
+					c.unsent -= n
+					c.behind = row.behind == nil || row.behind[i]
+					if c.relay.deadlines.isSet(readDeadline) {
+						c.relay.deadlines.stop(readDeadline)
+						c.relay.handleDeadline(readDeadline)
+					}
+					if c.reset {
+						break
+					}
+					lasted++
+				}
+				if lasted != row.want {
+					t.Errorf("the response lasts %d periods, want %d", lasted, row.want)
 				}
 				c.relay.End(0)
 			})

@@ -29,7 +29,8 @@ type Config struct {
 
 	// BodyRate is the lowest rate of a request's body in bytes per second. It is averaged over each 10 s in which the
 	// proxy reads the body. Time in which the server does not read the body is not counted. A slower request gets 408
-	// and its connection is closed. Zero means 100. Negative means no limit, for bodies that are streams of rare
+	// and its connection is closed. A client that reads a response more slowly, averaged over BodyTimeout in which it does
+	// not keep up, loses its connection. Zero means 100. Negative means no limit, for bodies that are streams of rare
 	// events.
 	BodyRate int `yaml:"body_rate,omitempty"`
 

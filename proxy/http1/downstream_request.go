@@ -171,9 +171,8 @@ func (d *downstreamSide) forward(p []byte) {
 	d.setChanges()
 	d.relay.Method = idempotentMethods[d.head.Method]
 	d.enter(sendingBody)
-	d.relay.Forward(&d.requestHead)
-	if d.state != sendingBody {
-		return // the proxy has responded itself
+	if !d.relay.Forward(&d.requestHead) {
+		return
 	}
 	if d.relay.KeepsRequest() || d.tunnel {
 		d.relay.Replay.KeepHead(p[:d.headSize])

@@ -50,8 +50,8 @@ type Config struct {
 	BodyTimeout time.Duration `yaml:"body_timeout,omitempty"`
 
 	// BodyRate is the lowest rate of a request's body in bytes per second, averaged over each 10 s in which the proxy
-	// reads the body. A slower request gets 408. Zero means 100. Negative means no limit, for bodies that are streams of
-	// rare events.
+	// reads the body. A slower request gets 408. A response that its client reads more slowly, averaged over BodyTimeout in
+	// which it does not keep up, is reset. Zero means 100. Negative means no limit, for bodies that are streams of rare events.
 	BodyRate int `yaml:"body_rate,omitempty"`
 
 	// Upgrades are the protocols that a client may open a tunnel for with CONNECT (RFC 8441). Empty means websocket.

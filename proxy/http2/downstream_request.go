@@ -144,9 +144,8 @@ func (d *downstreamSide) forward() {
 	d.setChanges()
 	d.relay.Method = idempotentMethod(d.head.Method())
 	d.enter(sendingBody)
-	d.relay.Forward(&d.head)
-	if d.state != sendingBody {
-		return // the proxy has responded itself
+	if !d.relay.Forward(&d.head) {
+		return
 	}
 	if d.relay.KeepsRequest() {
 		d.keepHead()
