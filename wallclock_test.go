@@ -24,6 +24,7 @@ var wallClock = map[string]string{
 	"engine/memory/cursor.go":          "retention counts from the stored time of a record",
 	"engine/memory/stream.go":          "the stored time of a record",
 	"engine/nats/direct.go":            "the stored time of a record",
+	"engine/nats/restore.go":           "the age of a record that is copied",
 	"stream/batch.go":                  "the time in a frame",
 	"stream/from.go":                   "a subscription from a time on",
 	"broker/receiver.go":               "the latency of a message, whose time another machine has set",

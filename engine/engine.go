@@ -16,6 +16,9 @@ type Engine interface {
 	// the stream.
 	Open(ctx context.Context, c Config) (Stream, error)
 
+	// Stream returns a stream that exists, as it is, or ErrNoStream. Opens of its name share it.
+	Stream(ctx context.Context, name string) (Stream, error)
+
 	// List returns the state of all streams, sorted by name, whether they were opened or not.
 	List(ctx context.Context) ([]Info, error)
 
@@ -100,18 +103,9 @@ type Cursor interface {
 	Close(ctx context.Context) error
 }
 
-// Snapshotter is an Engine whose streams can be saved and restored while it runs.
-type Snapshotter interface {
-	// Snapshot passes the parts of a stream, with its configuration and cursors, to write. The parts are valid during the call.
-	Snapshot(ctx context.Context, name string, write func(part []byte) error) error
-
-	// Restore creates a stream from the parts that read returns, until io.EOF. It returns ErrExists if the stream exists.
-	Restore(ctx context.Context, name string, read func() ([]byte, error)) error
-}
-
 // Capabilities says what an Engine can do.
 type Capabilities struct {
-	Name        string        // "memory", "file" or "nats"
+	Name        string        // "memory", "embedded" or "nats"
 	Durable     bool          // records and positions outlive the process; otherwise streams are delivered at most once
 	Sync        Sync          // when a record that Append has reported as stored is on the disk
 	Interval    time.Duration // with SyncInterval: at most the records of this time are lost when the machine loses power

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/archive"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
@@ -51,11 +52,7 @@ func (a archiver) Snapshot(ctx context.Context, stream string, write func(part [
 	if a.streams == nil {
 		return fmt.Errorf("%w: %s: the node stores none", admin.ErrNoStream, stream)
 	}
-	from, ok := a.streams.engine.(engine.Snapshotter)
-	if !ok {
-		return fmt.Errorf("engine %s saves no streams: what it stores ends with the node", a.streams.address)
-	}
-	err := from.Snapshot(ctx, stream, write)
+	err := archive.Save(ctx, a.streams.engine, stream, write)
 	if errors.Is(err, engine.ErrNoStream) {
 		return fmt.Errorf("%w: %s", admin.ErrNoStream, stream)
 	}

@@ -116,19 +116,8 @@ func Engines() []Engine {
 	}
 	return []Engine{
 		{config.Memory, func(context.Context, EngineSettings) (engine.Engine, error) { return enginememory.New(), nil }},
-		{config.Embedded, func(ctx context.Context, s EngineSettings) (engine.Engine, error) {
-			if DataEngine(filepath.Dir(s.Dir)) == config.FileEngine {
-				return nil, fmt.Errorf("%s has the streams of engine file, which engine embedded does not read: write address: file, or name another data_dir", s.Dir)
-			}
-			return nats.Embedded(ctx, nats.EmbeddedConfig{
-				Dir: s.Dir, Sync: s.Sync, Interval: s.Interval, Listen: s.Listen, Authenticate: s.authenticate, Log: s.Log,
-			})
-		}},
-		{config.Files, func(_ context.Context, s EngineSettings) (engine.Engine, error) {
-			if _, err := os.Stat(filepath.Join(s.Dir, "jetstream")); err == nil {
-				return nil, fmt.Errorf("%s has the streams of engine embedded, which engine file does not read: write address: embedded, or name another data_dir", s.Dir)
-			}
-			return file.Open(file.Config{Dir: filepath.Join(s.Dir, fileDir), Sync: s.Sync, Interval: s.Interval, Log: s.Log})
+		{config.Embedded, func(_ context.Context, s EngineSettings) (engine.Engine, error) {
+			return file.Open(file.Config{Dir: filepath.Join(s.Dir, logDir), Sync: s.Sync, Interval: s.Interval, Log: s.Log})
 		}},
 		{config.NATS, cluster},
 		{config.NATSTLS, cluster},

@@ -14,7 +14,6 @@ import (
 
 	"example.com/ferry/broker"
 	"example.com/ferry/engine"
-	"example.com/ferry/engine/nats"
 	"example.com/ferry/field"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
@@ -35,10 +34,9 @@ type EngineSettings struct {
 	Dir             string // directory of an engine that writes to the disk
 	Sync            engine.Sync
 	Interval        time.Duration
-	Listen          string
 	CredentialsFile string
 	CAFile          string
-	Identify        func(token []byte) (*broker.Identity, error) // of clients of Listen
+	Convert         bool // Dir may have streams of NATS JetStream, which are being copied
 	Log             *slog.Logger
 }
 
@@ -53,30 +51,23 @@ func (s *EngineSettings) trust() (*tls.Config, error) {
 	return nil, nil
 }
 
-// authenticate identifies a NATS client by its token, or by a password that is one, as a client of the node.
-func (s *EngineSettings) authenticate(c nats.Client) (nats.Access, error) {
-	token := c.Token
-	if token == "" {
-		token = c.Password
-	}
-	id, err := s.Identify([]byte(token))
-	if err != nil {
-		return nats.Access{}, err
-	}
-	return nats.Access{Name: id.Name, Publish: id.Publish, Subscribe: id.Subscribe}, nil
-}
-
 const (
-	streamsDir = "streams" // of the embedded engine, below the data directory
-	fileDir    = "log"     // of the file engine, below streamsDir
+	streamsDir   = "streams"   // below the data directory
+	logDir       = "log"       // below streamsDir: of the embedded engine
+	jetStreamDir = "jetstream" // below streamsDir: of the embedded engine of earlier versions, which was a NATS server
 )
 
-// DataEngine returns the address of the engine whose streams a data directory has. It is that of the embedded one if there are none.
-func DataEngine(dataDir string) string {
-	if _, err := os.Stat(filepath.Join(dataDir, streamsDir, fileDir)); err == nil {
-		return config.FileEngine
+// checkConverted refuses a directory whose streams an earlier version has stored.
+func checkConverted(dir string) error {
+	old := filepath.Join(dir, jetStreamDir)
+	if _, err := os.Stat(old); err != nil {
+		return nil //nolint:nilerr // there are none
 	}
-	return config.EmbeddedEngine
+	return fmt.Errorf(`%s has streams that an earlier version of ferry has stored with NATS JetStream. Run a nats-server on them:
+    nats-server -js -sd %s -a 127.0.0.1 -p 4222
+copy each of them:
+    ferry stream copy --from nats://127.0.0.1:4222 --to-dir %s NAME
+and then move %s away`, old, dir, filepath.Dir(dir), old)
 }
 
 // startTimeoutOfServers bounds how long the servers of an engine may take to respond when the node starts.
@@ -107,7 +98,7 @@ func (x *Extensions) startEngine(ctx context.Context, cfg *config.Config, settin
 		return nil, fmt.Errorf("this program has no engine %q", cfg.Engine.Address)
 	}
 	settings.Address, settings.Dir = cfg.Engine.Address, filepath.Join(cfg.DataDir, streamsDir)
-	settings.Interval, settings.Listen = cfg.Engine.Interval, cfg.Engine.Listen
+	settings.Interval = cfg.Engine.Interval
 	settings.CredentialsFile, settings.CAFile = cfg.Engine.CredentialsFile, cfg.Engine.CAFile
 	settings.Sync = engine.SyncAlways
 	if cfg.Engine.Sync == config.SyncInterval {
@@ -115,6 +106,11 @@ func (x *Extensions) startEngine(ctx context.Context, cfg *config.Config, settin
 	}
 	if settings.Name == "" {
 		settings.Name = nodeName()
+	}
+	if list[i].Disk && !settings.Convert {
+		if err := checkConverted(settings.Dir); err != nil {
+			return nil, err
+		}
 	}
 	if list[i].Remote {
 		var cancel context.CancelFunc
@@ -148,7 +144,7 @@ func (n *Node) openStreams(cfg *config.Config) error {
 	}
 	n.log.Info("engine starts", "address", cfg.Engine.Address, "admin", n.Admin())
 	var err error
-	if s.engine, err = n.extensions.startEngine(context.Background(), cfg, EngineSettings{Name: s.holder, Identify: n.identifyToken, Log: n.log}); err != nil {
+	if s.engine, err = n.extensions.startEngine(context.Background(), cfg, EngineSettings{Name: s.holder, Log: n.log}); err != nil {
 		return fmt.Errorf("engine.address: %w", err)
 	}
 	n.streams = s
@@ -264,14 +260,6 @@ func (s *storedStreams) close(ctx context.Context) error {
 		return fmt.Errorf("engine %s: %w", s.address, err)
 	}
 	return nil
-}
-
-// identifyToken returns the identity that has a token, for clients of the engine's own listener.
-func (n *Node) identifyToken(token []byte) (*broker.Identity, error) {
-	n.mu.Lock()
-	known := n.identities
-	n.mu.Unlock()
-	return known.Identify(token, nil)
 }
 
 // powerLoss says what a power failure costs with an engine.

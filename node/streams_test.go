@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +19,6 @@ import (
 	"example.com/ferry/broker"
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/memory"
-	"example.com/ferry/engine/nats"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
 	"example.com/ferry/stream"
@@ -68,15 +68,9 @@ func state(t *testing.T, n *Node, name string) admin.StoredState {
 	return admin.StoredState{}
 }
 
-// TestEnginesOnDisk publishes, stops the node, and finds the messages in the next one with the same data directory. The other engine
-// refuses that directory.
-func TestEnginesOnDisk(t *testing.T) {
-	for address, other := range map[string]string{config.EmbeddedEngine: config.FileEngine, config.FileEngine: config.EmbeddedEngine} {
-		t.Run(address, func(t *testing.T) { testEngineOnDisk(t, address, other) })
-	}
-}
-
-func testEngineOnDisk(t *testing.T, address, other string) {
+// TestEngineOnDisk publishes, stops the node, and finds the messages in the next one with the same data directory.
+func TestEngineOnDisk(t *testing.T) {
+	const address = config.EmbeddedEngine
 	orders, dead := orders()
 	cfg := stores(t, address, orders, dead)
 	n := build(t, cfg)
@@ -101,10 +95,15 @@ func testEngineOnDisk(t *testing.T, address, other string) {
 		t.Fatal(err)
 	}
 
-	wrong := *cfg
-	wrong.Engine.Address = other
-	if _, err := Build(&wrong, extensions()); err == nil || !strings.Contains(err.Error(), "has the streams of engine "+address) {
-		t.Errorf("engine %s with the directory of %s: %v", other, address, err)
+	old := filepath.Join(cfg.DataDir, streamsDir, jetStreamDir)
+	if err := os.Mkdir(old, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Build(cfg, extensions()); err == nil || !strings.Contains(err.Error(), "ferry stream copy --from nats://127.0.0.1:4222 --to-dir "+cfg.DataDir) {
+		t.Errorf("with streams of an earlier version: %v", err)
+	}
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
 	}
 	n = build(t, cfg)
 	run(t, n)
@@ -453,35 +452,5 @@ func TestApplyStreams(t *testing.T) {
 	apply(t, n, func(c *config.Config) { c.Streams = append(slices.Clone(c.Streams), events) })
 	if s := state(t, n, "events"); s.Records != 1 {
 		t.Errorf("the stream that came back has %d records, want 1", s.Records)
-	}
-}
-
-// TestAuthenticateEngineClients: a NATS client is the client of the node that its token, or its password, belongs to.
-func TestAuthenticateEngineClients(t *testing.T) {
-	t.Parallel()
-	s := EngineSettings{Identify: func(token []byte) (*broker.Identity, error) {
-		if string(token) != pumpToken {
-			return nil, errors.New("unknown token")
-		}
-		return &broker.Identity{Name: "pump", Publish: []string{"plant/#"}, Subscribe: []string{"orders/+"}}, nil
-	}}
-	for _, tt := range []struct {
-		name   string
-		client nats.Client
-		want   bool
-	}{
-		{"token", nats.Client{Token: pumpToken}, true},
-		{"password", nats.Client{User: "any", Password: pumpToken}, true},
-		{"the user name is no secret", nats.Client{User: pumpToken}, false},
-		{"a wrong token beside the password", nats.Client{Token: "x", Password: pumpToken}, false},
-		{"nothing", nats.Client{}, false},
-	} {
-		access, err := s.authenticate(tt.client)
-		if (err == nil) != tt.want {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		if tt.want && (access.Name != "pump" || !slices.Equal(access.Publish, []string{"plant/#"}) || !slices.Equal(access.Subscribe, []string{"orders/+"})) {
-			t.Errorf("%s: got %+v", tt.name, access)
-		}
 	}
 }

@@ -1,15 +1,12 @@
 package enginetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"example.com/ferry/engine"
 )
@@ -219,62 +216,5 @@ func testRestart(t *testing.T, f Fixture) {
 	}
 	if err := e.Close(deadline(t)); err != nil {
 		t.Errorf("Close: %v", err)
-	}
-}
-
-func testSnapshot(t *testing.T, f Fixture) {
-	from, ok := f.Engine.(engine.Snapshotter)
-	if !ok {
-		if f.Engine.Capabilities().Durable {
-			t.Error("a durable engine must be a Snapshotter")
-		}
-		return
-	}
-	s := open(t, f)
-	appendAll(t, s, numbered("a", 1, 2000)...)
-	if err := s.Remove(deadline(t), 3); err != nil {
-		t.Fatal(err)
-	}
-	c := openCursor(t, s, durable)
-	p := engine.Position{Floor: 1990, Done: []engine.Range{{First: 1995, Count: 2}}, Deliveries: []engine.Deliveries{{Sequence: 1991, Count: 2}}}
-	c.Commit(p)
-	closeCursor(t, c)
-	var parts [][]byte
-	if err := from.Snapshot(deadline(t), "records", func(part []byte) error { parts = append(parts, slices.Clone(part)); return nil }); err != nil {
-		t.Fatalf("Snapshot: %v", err)
-	}
-	if err := from.Snapshot(deadline(t), "other", func([]byte) error { return nil }); !errors.Is(err, engine.ErrNoStream) {
-		t.Errorf("Snapshot of no stream: %v, want ErrNoStream", err)
-	}
-	next := 0
-	reader := func() ([]byte, error) {
-		if next == len(parts) {
-			return nil, io.EOF
-		}
-		next++
-		return parts[next-1], nil
-	}
-	if err := from.Restore(deadline(t), "records", reader); !errors.Is(err, engine.ErrExists) {
-		t.Errorf("Restore of a stream that exists: %v, want ErrExists", err)
-	}
-	if err := f.Engine.Delete(deadline(t), "records"); err != nil {
-		t.Fatal(err)
-	}
-	next = 0
-	start := time.Now()
-	if err := from.Restore(deadline(t), "records", reader); err != nil {
-		t.Fatalf("Restore: %v", err)
-	}
-	t.Logf("restored in %v", time.Since(start))
-	s = open(t, f)
-	if got := stored(t, s); len(got) != 1999 || got[0] != 1 || got[2] != 4 || got[1998] != 2000 {
-		t.Errorf("the restored stream has %d records", len(got))
-	}
-	c = openCursor(t, s, durable)
-	expect(t, c, 1991, 1992, 1993, 1994, 1997, 1998, 1999, 2000)
-	closeCursor(t, c)
-	failure := errors.New("the disk is full")
-	if err := from.Snapshot(context.Background(), "records", func([]byte) error { return failure }); !errors.Is(err, failure) {
-		t.Errorf("Snapshot into a failing writer: %v", err)
 	}
 }

@@ -65,7 +65,7 @@ func Run(t *testing.T, open func(*testing.T) Fixture) {
 		{"ListAndDelete", testListAndDelete},
 		{"CloseWaitsForAppends", testClose},
 		{"Restart", testRestart},
-		{"Snapshot", testSnapshot},
+		{"Archive", testArchive},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			f := open(t)

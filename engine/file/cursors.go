@@ -22,6 +22,15 @@ type namedCursor struct {
 	freed    chan struct{} // closed when the cursor becomes free; nil if no opener waits
 }
 
+func newNamedCursor(c engine.CursorInfo) *namedCursor {
+	return &namedCursor{name: c.Name, filter: c.Filter, where: c.Where, owner: c.Owner, position: c.Position}
+}
+
+// info returns what outlives the opener, and its name. It shares the position.
+func (n *namedCursor) info() engine.CursorInfo {
+	return engine.CursorInfo{Name: n.name, Filter: n.filter, Where: n.where, Owner: n.owner, Position: n.position, Holder: n.holder}
+}
+
 // free wakes the openers that wait.
 func (n *namedCursor) free() {
 	n.held, n.holder = nil, ""
@@ -140,9 +149,9 @@ func (s *stream) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
 	err := s.err
 	all := make([]engine.CursorInfo, 0, len(s.named))
 	for _, n := range s.named {
-		all = append(all, engine.CursorInfo{
-			Name: n.name, Filter: n.filter, Where: n.where, Owner: n.owner, Position: n.position.Clone(), Holder: n.holder,
-		})
+		info := n.info()
+		info.Position = info.Position.Clone()
+		all = append(all, info)
 	}
 	s.mu.Unlock()
 	if err != nil {

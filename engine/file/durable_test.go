@@ -105,3 +105,22 @@ func TestIDsOfRemoved(t *testing.T) {
 		}
 	}
 }
+
+func openStream(t *testing.T, e *file.Engine, c engine.Config) engine.Stream {
+	t.Helper()
+	c.Name, c.Tags = "s", []string{"#"}
+	s, err := e.Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func store(t *testing.T, s engine.Stream, records ...engine.Record) {
+	t.Helper()
+	stored := make(chan error, 1)
+	s.Append(records, func(err error) { stored <- err })
+	if err := <-stored; err != nil {
+		t.Fatal(err)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/archive"
 	"example.com/ferry/engine/memory"
 	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/internal/filelock"
@@ -35,7 +36,7 @@ type Config struct {
 }
 
 const (
-	engineName      = "file"
+	engineName      = "embedded" // as the configuration has it
 	defaultInterval = time.Second
 	configName      = "stream" // the file with the Config of a stream
 	removedPrefix   = ".removed-"
@@ -56,8 +57,8 @@ type Engine struct {
 }
 
 var (
-	_ engine.Engine      = (*Engine)(nil)
-	_ engine.Snapshotter = (*Engine)(nil)
+	_ engine.Engine    = (*Engine)(nil)
+	_ archive.Restorer = (*Engine)(nil)
 )
 
 // Open opens the directory. It returns when the streams that it has are recovered.
@@ -166,6 +167,23 @@ func (e *Engine) Open(ctx context.Context, c engine.Config) (engine.Stream, erro
 		return nil, fmt.Errorf("engine: stream %s: %w", c.Name, err)
 	}
 	return s, nil
+}
+
+// Stream returns a stream that exists.
+func (e *Engine) Stream(ctx context.Context, name string) (engine.Stream, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, volatile := e.volatile[name]
+	switch s := e.streams[name]; {
+	case e.closed:
+		return nil, engine.ErrClosed
+	case volatile:
+		return e.memory.Stream(ctx, name)
+	case s == nil:
+		return nil, engine.ErrNoStream
+	default:
+		return s, nil
+	}
 }
 
 // admit returns an error if no stream with that Config may be opened beside the others. The caller holds the lock.

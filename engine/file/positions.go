@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/packed"
 	"example.com/ferry/internal/atomicfile"
 )
 
@@ -105,14 +105,14 @@ func (p *positions) flush(s *stream, sync bool) error {
 		b = append(b, positionsVersion)
 	} else {
 		for _, name := range p.deleted {
-			b = appendEntry(b, appendText([]byte{cursorDeleted}, name))
+			b = appendEntry(b, packed.AppendText([]byte{cursorDeleted}, name))
 		}
 	}
 	p.live = 0
 	for _, n := range s.named {
 		start := len(b)
 		if anew || n.dirty {
-			b = appendEntry(b, n.append([]byte{cursorPosition}))
+			b = appendEntry(b, packed.AppendCursor([]byte{cursorPosition}, n.info()))
 			n.dirty = false
 			p.live += int64(len(b) - start)
 		} else {
@@ -195,33 +195,6 @@ func appendEntry(b, body []byte) []byte {
 	return append(b, body...)
 }
 
-// append appends the fields of a cursor.
-func (n *namedCursor) append(b []byte) []byte {
-	b = appendText(appendText(appendText(appendText(b, n.name), n.filter), n.where), n.owner)
-	b = binary.AppendUvarint(b, n.position.Floor)
-	b = binary.AppendUvarint(b, uint64(len(n.position.Done)))
-	for _, r := range n.position.Done {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, r.First), r.Count)
-	}
-	b = binary.AppendUvarint(b, uint64(len(n.position.Deliveries)))
-	for _, d := range n.position.Deliveries {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, d.Sequence), uint64(d.Count))
-	}
-	return b
-}
-
-func (d *decoder) cursor() *namedCursor {
-	n := &namedCursor{name: d.text(), filter: d.text(), where: d.text(), owner: d.text()}
-	n.position.Floor = d.uint()
-	for range min(d.uint(), uint64(len(d.b))) {
-		n.position.Done = append(n.position.Done, engine.Range{First: d.uint(), Count: d.uint()})
-	}
-	for range min(d.uint(), uint64(len(d.b))) {
-		n.position.Deliveries = append(n.position.Deliveries, engine.Deliveries{Sequence: d.uint(), Count: uint32(d.uint())})
-	}
-	return n
-}
-
 // loadCursors reads the named cursors. An entry that a process has not written completely is the last one, and does not count.
 func (s *stream) loadCursors() error {
 	b, err := os.ReadFile(s.positions.path)
@@ -244,14 +217,14 @@ func (s *stream) loadCursors() error {
 			s.engine.config.Log.Warn("the positions of durables end with bytes that are none: the positions before count", "stream", s.dir, "bytes", len(b))
 			break
 		}
-		d := decoder{b: b[9 : 8+n]}
+		d := packed.Decoder{B: b[9 : 8+n]}
 		switch b[8] {
 		case cursorPosition:
-			if c := d.cursor(); d.err == nil {
-				s.named[c.name] = c
+			if c := d.Cursor(); d.Err == nil {
+				s.named[c.Name] = newNamedCursor(c)
 			}
 		case cursorDeleted:
-			delete(s.named, d.text())
+			delete(s.named, d.Text())
 		}
 		b = b[8+n:]
 	}

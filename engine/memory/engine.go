@@ -73,6 +73,20 @@ func (e *Engine) Open(_ context.Context, c engine.Config) (engine.Stream, error)
 	return s, nil
 }
 
+// Stream returns a stream that exists.
+func (e *Engine) Stream(_ context.Context, name string) (engine.Stream, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch s := e.streams[name]; {
+	case e.closed:
+		return nil, engine.ErrClosed
+	case s == nil:
+		return nil, engine.ErrNoStream
+	default:
+		return s, nil
+	}
+}
+
 // effective returns c with the bounds that apply, or says why a stream cannot have that Config.
 func effective(c engine.Config) (engine.Config, error) {
 	if err := c.Check(); err != nil {

@@ -44,7 +44,7 @@ func (e *Engine) api(ctx context.Context, subject string, in, out any) error {
 }
 
 // request calls f until it succeeds, fails for good, or ctx or apiPatience ends. JetStream refuses requests for moments: after a
-// server has gone a new leader must be elected, and an embedded server may restart.
+// server has gone a new leader must be elected.
 func request[T any](ctx context.Context, e *Engine, f func(context.Context) (T, error)) (T, error) {
 	end := time.Now().Add(apiPatience)
 	for wait := 20 * time.Millisecond; ; wait = min(2*wait, 500*time.Millisecond) {

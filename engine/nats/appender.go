@@ -18,8 +18,8 @@ const (
 	maxBatch      = 1000                   // records of a batch; the server's default limit
 	maxBatchBytes = 4 << 20                // a larger record is stored alone
 	maxHeaders    = 60 << 10               // of a message; the server's limit is 64 KiB
-	ackTimeout    = 5 * time.Second        // of an embedded server, and the longest of others
-	ackSoon       = 400 * time.Millisecond // the first of others: the message can be lost with the server that has it
+	ackTimeout    = 5 * time.Second        // the longest
+	ackSoon       = 400 * time.Millisecond // the first: the message can be lost with the server that has it
 	mostConflicts = 10
 	minBackoff    = 10 * time.Millisecond
 	maxBackoff    = time.Second
@@ -181,16 +181,13 @@ func (a *appender) run() {
 			<-a.wake
 			continue
 		}
-		err := a.s.e.host.room(a.s, batch)
-		if err == nil && a.doubtful > 0 {
+		var err error
+		if a.doubtful > 0 {
 			var stored int
 			if stored, err = a.settle(batch); stored > 0 {
 				a.finish(stored, "")
 				continue
 			}
-		}
-		if a.expecting && a.s.e.pipelined() {
-			batch = batch[:1] // the server checks the end of the stream for one record
 		}
 		if err == nil {
 			err = a.store(batch)
@@ -361,13 +358,6 @@ func (a *appender) drain(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("stream %q: %d records are not stored", a.s.name, left), ctx.Err(), failure)
 		}
 	}
-}
-
-// waits reports whether records wait to be stored.
-func (a *appender) waits() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.queue) > a.head
 }
 
 // state returns what Pending and Info report.

@@ -11,7 +11,7 @@ import (
 
 // TestDoneInOrderAtTheEnd: done is called in the order of the calls of Append also while the stream is deleted, and never twice at a time.
 func TestDoneInOrderAtTheEnd(t *testing.T) {
-	r := newRig(t, EmbeddedConfig{Dir: t.TempDir()})
+	r := newRig(t)
 	const calls = 4000
 	var mu sync.Mutex
 	order, busy := make([]int, 0, calls), false

@@ -37,9 +37,6 @@ func (a *appender) store(batch []entry) error {
 	if len(records) == 0 {
 		return nil
 	}
-	if len(records) > 1 && a.s.e.pipelined() {
-		return a.storeEach(records, batch)
-	}
 	cut := a.s.e.cut.wait()
 	reply := a.attempt()
 	id := a.batches + a.s.code + strconv.FormatUint(a.serial, 36)
@@ -72,7 +69,6 @@ func (a *appender) store(batch []entry) error {
 		a.found++
 	}
 	a.last = max(a.last, got.Sequence)
-	a.s.e.host.stored(a.s.name, got.Sequence)
 	return nil
 }
 
@@ -109,9 +105,6 @@ func (a *appender) attempt() string {
 
 // patience is how long the acknowledgement of a batch may take.
 func (a *appender) patience(batch []entry) time.Duration {
-	if a.s.e.host != nil {
-		return ackTimeout // the server is there, but may be slow
-	}
 	bytes := 0
 	for i := range batch {
 		bytes += len(batch[i].record.Payload)
@@ -247,6 +240,19 @@ func (a *appender) markStored(batch []entry) error {
 		a.repeated.Add(marked)
 	}
 	return errMarked
+}
+
+// skip marks entries of the batch that need no further attempt. It returns how many.
+func (a *appender) skip(batch []entry, done func(*entry) bool) (marked uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range batch {
+		if !batch[i].skip && done(&batch[i]) {
+			a.queue[a.head+i].skip = true
+			marked++
+		}
+	}
+	return marked
 }
 
 func (a *appender) publishProbe(e *entry, reply string) error {

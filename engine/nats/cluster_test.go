@@ -108,6 +108,12 @@ func startAlone(t *testing.T) string {
 // startWith starts a server and returns its address.
 func startWith(t *testing.T, o *server.Options) string {
 	t.Helper()
+	_, address := startServer(t, o)
+	return address
+}
+
+func startServer(t *testing.T, o *server.Options) (srv *server.Server, address string) {
+	t.Helper()
 	srv, err := server.NewServer(o)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +123,7 @@ func startWith(t *testing.T, o *server.Options) string {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 	})
-	return "nats://" + srv.Addr().String()
+	return srv, "nats://" + srv.Addr().String()
 }
 
 func TestServerElsewhere(t *testing.T) {

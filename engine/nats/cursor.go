@@ -3,7 +3,6 @@ package nats
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
@@ -12,10 +11,7 @@ import (
 	"example.com/ferry/engine"
 )
 
-const (
-	beatEmbedded = 10 * time.Second // heartbeats of an idle consumer: an embedded server is there, or the process is not
-	beatExternal = 400 * time.Millisecond
-)
+const beat = 400 * time.Millisecond // of the heartbeats of an idle consumer
 
 // cursor reads a stream. A named one holds a lease.
 type cursor struct {
@@ -33,11 +29,6 @@ type cursor struct {
 	pending uint64 // records that the server counts behind the last one
 	sound   uint64 // up to here no damaged record was passed without a report
 
-	filter     string
-	files      *files // nil while the consumer reads
-	filesFrom  uint64 // the files are not tried for records before this one
-	filesAgain uint64 // as many records are left to the consumer after the next failure
-
 	reading sync.Mutex // held by Next
 	once    sync.Once
 	mu      sync.Mutex
@@ -54,11 +45,7 @@ func (s *stream) Cursor(ctx context.Context, config engine.CursorConfig) (engine
 	if err := s.endError(); err != nil {
 		return nil, err
 	}
-	c := &cursor{s: s, stop: make(chan struct{}), reader: reader{s: s, beat: beatExternal}}
-	if s.e.exclusive {
-		c.reader.beat = beatEmbedded
-	}
-	filter := config.Filter
+	c := &cursor{s: s, stop: make(chan struct{}), reader: reader{s: s}}
 	if config.Name == "" {
 		from, err := s.from(ctx, config.Start)
 		if err != nil {
@@ -74,13 +61,10 @@ func (s *stream) Cursor(ctx context.Context, config engine.CursorConfig) (engine
 		c.began = l.began
 		c.reader.next, c.done = c.began.Floor+1, c.began.Done
 	}
-	if filter != "" {
-		c.reader.subjects = filterSubjects(filter)
+	if config.Filter != "" {
+		c.reader.subjects = filterSubjects(config.Filter)
 	}
-	c.filter, c.sound, c.filesAgain = filter, c.reader.next-1, filesAgain
-	if !s.canReadFiles() {
-		c.filesFrom = math.MaxUint64
-	}
+	c.sound = c.reader.next - 1
 	s.mu.Lock()
 	ended := s.ended
 	if ended == nil {
@@ -122,12 +106,6 @@ func (c *cursor) Next(ctx context.Context, limit, bytes int) ([]engine.Record, e
 	}
 	clear(c.records)
 	c.records = c.records[:0]
-	if err := c.readFiles(ctx, limit, bytes); err != nil {
-		return nil, err
-	}
-	if len(c.records) > 0 {
-		return c.records, nil
-	}
 	for size := 0; len(c.records) < limit; {
 		r, err := c.next(ctx, len(c.records) == 0)
 		if err != nil {
@@ -243,7 +221,6 @@ func (c *cursor) Close(ctx context.Context) error {
 	if open {
 		c.reading.Lock() // Next has returned, or returns now
 		c.reader.close()
-		c.closeFiles()
 		c.reading.Unlock()
 	}
 	if c.lease == nil {

@@ -37,9 +37,6 @@ func (s *stream) cursorBucket(ctx context.Context, create bool) (jetstream.KeyVa
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, nil
 	}
-	if err == nil && create {
-		err = s.e.host.syncMeta()
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +103,7 @@ func (s *stream) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
 		if entry.Where != nil {
 			i.Where = *entry.Where
 		}
-		if !s.stale(entry.Session) {
-			i.Holder = entry.Holder
-		}
+		i.Holder = entry.Holder
 		if i.Lag, err = s.lag(ctx, entry); err != nil {
 			return nil, err
 		}

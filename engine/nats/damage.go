@@ -73,13 +73,12 @@ func (s *stream) state(ctx context.Context) (jsState, error) {
 	return state, err
 }
 
-// lost returns the numbers that the server, or the ledger, knows to be damaged.
-func (s *stream) lost(state jsState) ranges {
-	lost := s.e.host.lostOf(s.name)
-	if state.Lost != nil {
-		lost = lost.with(rangesOf(state.Lost.sorted()))
+// lost returns the numbers that the server knows to be damaged.
+func (s *jsState) lost() ranges {
+	if s.Lost == nil {
+		return nil
 	}
-	return lost
+	return rangesOf(s.Lost.sorted())
 }
 
 // missing returns the records from first to last that the stream must have and the server does not deliver: it skips damaged
@@ -96,8 +95,7 @@ func (s *stream) missing(ctx context.Context, first, last uint64) (ranges, error
 	if err != nil || state.NumDeleted > mostDeleted {
 		return nil, err
 	}
-	lost := s.lost(state)
-	removed = rangesOf(state.Deleted).without(lost)
+	removed = rangesOf(state.Deleted).without(state.lost())
 	if state.First > 1 {
 		removed = removed.with(ranges{{First: 1, Count: state.First - 1}})
 	}
@@ -109,7 +107,7 @@ func (s *stream) missing(ctx context.Context, first, last uint64) (ranges, error
 
 // audit reads the headers of all records from first to last and returns those that are missing.
 func (s *stream) audit(ctx context.Context, first, last uint64, stop <-chan struct{}) (ranges, error) {
-	r := reader{s: s, beat: beatExternal, next: first, headersOnly: true}
+	r := reader{s: s, next: first, headersOnly: true}
 	defer r.close()
 	var all ranges
 	for r.next <= last {

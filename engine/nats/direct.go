@@ -70,9 +70,6 @@ func (s *stream) record(m *natsgo.Msg, subject string, sequence uint64, stored i
 	if err != nil {
 		return engine.Record{}, &engine.CorruptError{Stream: s.name, Sequence: sequence, Why: err.Error()}
 	}
-	if s.e.foreign {
-		r.Validated = false
-	}
 	return r, nil
 }
 
@@ -84,8 +81,12 @@ func (s *stream) from(ctx context.Context, start engine.Start) (uint64, error) {
 	case engine.AtSequence:
 		return max(start.Sequence, 1), nil
 	case engine.AtTime:
+		sequence, copied, err := s.fromCopied(ctx, start.Time)
+		if err != nil || sequence > 0 {
+			return sequence, err
+		}
 		at := time.Unix(0, start.Time).UTC()
-		sequence, err := request(ctx, s.e, func(ctx context.Context) (uint64, error) {
+		sequence, err = request(ctx, s.e, func(ctx context.Context) (uint64, error) {
 			m, err := s.direct(ctx, directRequest{Start: &at, Batch: 1})
 			if err != nil {
 				return 0, err
@@ -93,7 +94,7 @@ func (s *stream) from(ctx context.Context, start engine.Start) (uint64, error) {
 			return directSequence(m)
 		})
 		if err != engine.ErrNoRecord { //nolint:errorlint // direct returns it as it is
-			return sequence, err
+			return max(sequence, copied+1), err
 		}
 	}
 	info, err := s.jsInfo(ctx)
@@ -101,4 +102,44 @@ func (s *stream) from(ctx context.Context, start engine.Start) (uint64, error) {
 		return 0, err
 	}
 	return info.State.LastSeq + 1, nil
+}
+
+// fromCopied returns the first of the copied records that was stored at a time or later, as its header says, and 0 if there is none; and the
+// number of the last copied record.
+func (s *stream) fromCopied(ctx context.Context, at int64) (sequence, copied uint64, err error) {
+	info, err := s.jsInfo(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if copied, err = strconv.ParseUint(info.Config.Metadata[metaCopied], 10, 64); err != nil {
+		return 0, 0, nil // it is no copy
+	}
+	low, high := max(info.State.FirstSeq, 1), copied+1
+	for low < high {
+		middle := low + (high-low)/2
+		m, err := request(ctx, s.e, func(ctx context.Context) (*natsgo.Msg, error) {
+			return s.direct(ctx, directRequest{Sequence: middle, Batch: 1})
+		})
+		if err == engine.ErrNoRecord { //nolint:errorlint // direct returns it as it is
+			high = middle
+			continue
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+		n, err := directSequence(m)
+		if err != nil {
+			return 0, 0, err
+		}
+		stored, err := strconv.ParseInt(m.Header.Get(hdrStored), 10, 64)
+		if err != nil || n > copied || stored >= at { // a record without the header is behind the copy
+			high = middle
+		} else {
+			low = n + 1
+		}
+	}
+	if low > copied {
+		return 0, copied, nil
+	}
+	return low, copied, nil
 }

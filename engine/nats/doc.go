@@ -1,9 +1,8 @@
 // Package nats stores streams in NATS JetStream.
 //
-// Embedded starts a NATS server in the process. It stores streams in a directory and opens no port, unless its configuration asks
-// for a listener. Connect uses a server or a cluster that runs elsewhere. Both return an engine.Engine:
+// Connect uses a server or a cluster that runs elsewhere:
 //
-//	e, err := nats.Embedded(ctx, nats.EmbeddedConfig{Dir: "ferry-data/streams"})
+//	e, err := nats.Connect(ctx, nats.ClusterConfig{Address: "nats://n1,n2,n3"})
 //	s, err := e.Open(ctx, engine.Config{Name: "orders", Tags: []string{"orders/#"}})
 //	s.Append([]engine.Record{{Tag: "orders/17", Payload: order}}, func(err error) { ... })
 //

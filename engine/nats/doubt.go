@@ -52,7 +52,7 @@ func (a *appender) settled() { a.doubtful, a.expecting, a.conflicts = 0, false, 
 
 // search counts the records of the queue that the stream has. Attempts store them in order.
 func (a *appender) search(ctx context.Context, queue []entry, from, to uint64) (stored int, err error) {
-	r := reader{s: a.s, beat: beatExternal, next: from}
+	r := reader{s: a.s, next: from}
 	defer r.close()
 	for pending := uint64(0); r.next <= to; {
 		if pending == 0 { // the reader would wait for records that were removed

@@ -26,7 +26,7 @@ func TestDoubtOfRemovedRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, EmbeddedConfig{Dir: t.TempDir(), Sync: engine.SyncInterval})
+			r := newRig(t)
 			r.await(r.append(0, 3, 10))
 			if err := remove(r); err != nil {
 				t.Fatal(err)
@@ -48,7 +48,7 @@ func TestDoubtOfRemovedRecords(t *testing.T) {
 // take the rest for records that are not stored.
 func TestDoubtWhileABatchIsWritten(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, EmbeddedConfig{Dir: t.TempDir()})
+	r := newRig(t)
 	s := r.s.(*stream)
 	const batches = 30
 	done := make(chan error, batches)

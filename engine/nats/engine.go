@@ -22,22 +22,17 @@ import (
 
 // Engine stores streams in JetStream. All methods may overlap.
 type Engine struct {
-	caps      engine.Capabilities
-	log       *slog.Logger
-	write     *natsgo.Conn // appends
-	read      *natsgo.Conn // everything else
-	js        jetstream.JetStream
-	session   string // of this Engine, in the entries of cursors
-	exclusive bool   // no other process reaches the store: cursors need no lease
-	foreign   bool   // NATS clients can publish on the subjects of tags
-	host      *host  // the embedded server; nil of a cluster
+	caps    engine.Capabilities
+	log     *slog.Logger
+	write   *natsgo.Conn // appends
+	read    *natsgo.Conn // everything else
+	js      jetstream.JetStream
+	session string // of this Engine, in the entries of cursors
 
 	cut     broadcast     // a connection was lost
 	payload atomic.Int64  // largest message that the server takes, in bytes
 	serial  atomic.Uint64 // of consumers and sessions
 	closing chan struct{} // closed by Close after the streams have ended
-
-	sessions sync.Map // of the cursors that this Engine holds
 
 	mu      sync.Mutex
 	streams map[string]*stream
@@ -45,6 +40,9 @@ type Engine struct {
 }
 
 var _ engine.Engine = (*Engine)(nil)
+
+// inboxPrefix begins the subjects on which the engine receives records and acknowledgements.
+const inboxPrefix = "_FERRY"
 
 // newEngine connects with the options until it succeeds or ctx ends.
 func newEngine(ctx context.Context, caps engine.Capabilities, log *slog.Logger, url string, options ...natsgo.Option) (*Engine, error) {
@@ -112,16 +110,6 @@ func connect(ctx context.Context, url string, options []natsgo.Option) (*natsgo.
 	}
 }
 
-func (e *Engine) streamNames(ctx context.Context) ([]string, error) {
-	return request(ctx, e, func(ctx context.Context) (names []string, err error) {
-		l := e.js.StreamNames(ctx)
-		for name := range l.Name() {
-			names = append(names, name)
-		}
-		return names, l.Err()
-	})
-}
-
 // Capabilities implements engine.Engine.
 func (e *Engine) Capabilities() engine.Capabilities { return e.caps }
 
@@ -146,19 +134,47 @@ func (e *Engine) Open(ctx context.Context, c engine.Config) (engine.Stream, erro
 	if err != nil {
 		return nil, err
 	}
+	s, err := e.opened(c, last)
+	if err != nil {
+		return nil, err
+	}
+	s.config.Store(&c)
+	return s, nil
+}
+
+// opened returns the stream with the name of c, which ends with last.
+func (e *Engine) opened(c engine.Config, last uint64) (s *stream, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
 		return nil, engine.ErrClosed
 	}
-	s := e.streams[c.Name]
-	if s == nil {
+	if s = e.streams[c.Name]; s == nil {
 		if s, err = newStream(e, c, last); err != nil {
 			return nil, err
 		}
 		e.streams[c.Name] = s
 	}
-	s.config.Store(&c)
+	return s, nil
+}
+
+// Stream implements engine.Engine.
+func (e *Engine) Stream(ctx context.Context, name string) (engine.Stream, error) {
+	if e.isClosed() {
+		return nil, engine.ErrClosed
+	}
+	info, err := e.view(name).jsInfo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, ours := configOf(info.Config)
+	if !ours {
+		return nil, engine.ErrNoStream
+	}
+	s, err := e.opened(c, info.State.LastSeq)
+	if err != nil {
+		return nil, err // not a nil *stream
+	}
 	return s, nil
 }
 
@@ -181,6 +197,9 @@ func (e *Engine) create(ctx context.Context, c engine.Config) (last uint64, err 
 			return nil, err
 		}
 		had := old.CachedInfo().Config
+		if had.Metadata[metaCopy] != "" {
+			return nil, fmt.Errorf("engine: stream %q at %s is a copy that is not complete: wait for ferry stream copy, or start it again", c.Name, e.caps.Address)
+		}
 		if _, ours := configOf(had); !ours {
 			return nil, fmt.Errorf("engine: the JetStream stream %s at %s is not ferry's: rename it, or the stream %q", want.Name, e.caps.Address, c.Name)
 		}
@@ -195,10 +214,11 @@ func (e *Engine) create(ctx context.Context, c engine.Config) (last uint64, err 
 				want.Metadata[key] = value
 			}
 		}
+		want.FirstSeq, want.AllowMsgTTL = had.FirstSeq, had.AllowMsgTTL // of a copy
 		return e.js.UpdateStream(ctx, want)
 	})
 	if err == nil {
-		return s.CachedInfo().State.LastSeq, e.host.syncMeta()
+		return s.CachedInfo().State.LastSeq, nil
 	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == codeOverlap {
@@ -263,34 +283,20 @@ func (e *Engine) List(ctx context.Context) ([]engine.Info, error) {
 func (e *Engine) Delete(ctx context.Context, name string) error {
 	// If the server still removes the files of an earlier stream of that name, it keeps those of this one, and the next stream of
 	// the name would get its records.
-	e.host.awaitRemoval(ctx, streamPrefix+name)
 	if _, err := e.view(name).purge(ctx, "", 0); err != nil {
 		return err
 	}
-	_, err := request(ctx, e, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, e.js.DeleteStream(ctx, streamPrefix+name)
-	})
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = engine.ErrNoStream
-	}
-	if err != nil {
+	if err := e.deleteStream(ctx, streamPrefix+name); err != nil {
 		return err
-	}
-	_, err = request(ctx, e, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, e.js.DeleteKeyValue(ctx, streamPrefix+name)
-	})
-	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-		err = nil
 	}
 	e.mu.Lock()
 	s := e.streams[name]
 	delete(e.streams, name)
 	e.mu.Unlock()
-	e.host.forget(name)
 	if s != nil {
 		s.end(engine.ErrNoStream)
 	}
-	return err
+	return nil
 }
 
 // Close implements engine.Engine.
@@ -316,8 +322,5 @@ func (e *Engine) Close(ctx context.Context) error {
 	close(e.closing)
 	e.write.Close()
 	e.read.Close()
-	if e.host != nil {
-		e.host.stop()
-	}
 	return err
 }

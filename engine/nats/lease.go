@@ -24,8 +24,7 @@ const (
 
 // cursorEntry is the value of a named cursor in its bucket. Every write is a compare-and-set of the entry's revision. So the revision is
 // a lease, too: a holder writes at least every renewEvery, and an opener that has seen the same revision for takeAfter by its own
-// clock takes the cursor. An embedded server that no other process reaches needs no renewal: there an entry of another session is
-// left over from an earlier process.
+// clock takes the cursor.
 type cursorEntry struct {
 	Filter  string      `json:"filter,omitempty"`
 	Where   *string     `json:"where,omitempty"` // nil: a version that did not store it has made the entry, and the next holder sets it
@@ -123,7 +122,7 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 				return nil, err
 			}
 		}
-		if revision == 0 || old.Session == "" || s.stale(old.Session) || !s.e.exclusive && time.Since(since) >= takeAfter {
+		if revision == 0 || old.Session == "" || time.Since(since) >= takeAfter {
 			if revision == 0 {
 				from, err := s.from(ctx, c.Start)
 				if err != nil {
@@ -138,13 +137,11 @@ func (s *stream) hold(ctx context.Context, c engine.CursorConfig, lost func(erro
 			old.Where = &c.Where
 			old.Session, old.Holder, old.Term = l.session, c.Holder, old.Term+1
 			l.entry, l.revision, l.began = old, revision, old.position()
-			s.e.sessions.Store(l.session, l) // before others can see the entry
 			ok, err := l.write(ctx)
 			if ok {
 				go l.run()
 				return l, nil
 			}
-			s.e.sessions.Delete(l.session)
 			if err != nil {
 				return nil, err
 			}
@@ -179,15 +176,6 @@ func (e *cursorEntry) clamp(last uint64) bool {
 	}
 	e.set(p)
 	return true
-}
-
-// stale reports whether a session cannot have a holder any more.
-func (s *stream) stale(session string) bool {
-	if !s.e.exclusive {
-		return false
-	}
-	_, held := s.e.sessions.Load(session)
-	return !held
 }
 
 // read returns the entry. Revision 0 means that there is none.
@@ -283,12 +271,8 @@ func (l *lease) release(ctx context.Context) error {
 // run renews the lease until it is released or lost.
 func (l *lease) run() {
 	defer close(l.ended)
-	defer l.s.e.sessions.Delete(l.session)
 	timer := time.NewTimer(renewEvery)
 	defer timer.Stop()
-	if l.s.e.exclusive {
-		timer.Stop() // it runs after a failed write only
-	}
 	for {
 		select {
 		case <-l.wake:
@@ -306,17 +290,12 @@ func (l *lease) run() {
 			return
 		}
 		attempt, cancel := context.WithTimeout(context.Background(), l.within())
-		ok, err := false, l.s.e.host.roomForPosition()
-		if err == nil {
-			ok, err = l.write(attempt)
-		}
+		ok, err := l.write(attempt)
 		cancel()
 		switch {
 		case ok:
-			if !l.s.e.exclusive {
-				timer.Reset(renewEvery)
-			}
-		case err == nil, !l.s.e.exclusive && time.Since(l.renewed) >= loseAfter:
+			timer.Reset(renewEvery)
+		case err == nil, time.Since(l.renewed) >= loseAfter:
 			l.lost(engine.ErrLost)
 			return
 		default:
@@ -328,9 +307,6 @@ func (l *lease) run() {
 // within is how long the next attempt may take. It ends before another process can take the cursor. A process that was stopped for
 // longer makes a short one: if it succeeds, no other holds the cursor.
 func (l *lease) within() time.Duration {
-	if l.s.e.exclusive {
-		return renewWithin
-	}
 	return min(renewWithin, max(time.Until(l.renewed.Add(loseAfter)), lookEvery))
 }
 

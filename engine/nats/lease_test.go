@@ -2,7 +2,6 @@ package nats
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -59,8 +58,8 @@ func (b *bucket) Update(ctx context.Context, _ string, value []byte, revision ui
 	return revision + 1, nil
 }
 
-func leasedStream(b *bucket, exclusive bool) *stream {
-	e := &Engine{closing: make(chan struct{}), exclusive: exclusive, session: "s"}
+func leasedStream(b *bucket) *stream {
+	e := &Engine{closing: make(chan struct{}), session: "s"}
 	s := e.view("orders")
 	s.bucket = b
 	return s
@@ -92,7 +91,7 @@ func TestLeaseEndsBeforeItIsTaken(t *testing.T) {
 			return nil
 		}
 		lost := make(chan time.Time, 1)
-		l, err := leasedStream(b, false).hold(t.Context(), leased, func(error) { lost <- time.Now() })
+		l, err := leasedStream(b).hold(t.Context(), leased, func(error) { lost <- time.Now() })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,28 +100,4 @@ func TestLeaseEndsBeforeItIsTaken(t *testing.T) {
 		}
 		<-l.ended
 	})
-}
-
-// TestLeaseOfThisProcessIsNotStale: an opener in the same process that sees the entry as soon as it is written waits.
-func TestLeaseOfThisProcessIsNotStale(t *testing.T) {
-	t.Parallel()
-	b := &bucket{}
-	s := leasedStream(b, true)
-	b.wrote = func(context.Context) error {
-		var entry cursorEntry
-		if err := json.Unmarshal(b.value, &entry); err != nil {
-			return err
-		}
-		if entry.Session != "" && s.stale(entry.Session) {
-			t.Error("an entry that was just written is left over from an earlier process")
-		}
-		return nil
-	}
-	l, err := s.hold(t.Context(), leased, func(error) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.release(t.Context()); err != nil {
-		t.Error(err)
-	}
 }

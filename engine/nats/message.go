@@ -23,6 +23,9 @@ const (
 	hdrExt   = "Ferry-Ext"   // the extension, base64
 	hdrID    = "Ferry-Id"    // the record's ID, see escapeID; without it hdrMsgID is the ID
 
+	hdrStored = "Ferry-Stored" // of a copied record: when its first engine stored it, Unix nanoseconds, decimal
+
+	hdrTTL            = "Nats-TTL"    // seconds until the server removes the message
 	hdrMsgID          = "Nats-Msg-Id" // of the messages with the same one the server stores the first, see messageID
 	hdrBatchID        = "Nats-Batch-Id"
 	hdrBatchSeq       = "Nats-Batch-Sequence"
@@ -125,7 +128,7 @@ func recordOf(header natsgo.Header, data []byte, sequence uint64, stored int64) 
 	if first(header, hdrType) == "" {
 		return r, nil
 	}
-	for _, key := range [...]string{hdrType, hdrTime, hdrValid, hdrExt} {
+	for _, key := range [...]string{hdrType, hdrTime, hdrValid, hdrExt, hdrStored} {
 		if v := first(header, key); v != "" {
 			if err := setField(&r, key, v); err != nil {
 				return engine.Record{}, err
@@ -135,27 +138,25 @@ func recordOf(header natsgo.Header, data []byte, sequence uint64, stored int64) 
 	return r, nil
 }
 
-// setField sets the field of r of which a header tells. It ignores other headers. It keeps neither key nor value.
+// setField sets the field of r of which a header tells.
 func setField(r *engine.Record, key, value string) error {
 	switch key {
-	case hdrID:
-		r.ID = unescapeID(strings.Clone(value))
-	case hdrMsgID:
-		if r.ID == "" { // hdrID may have come before, or replaces it
-			r.ID = unescapeID(strings.Clone(value))
-		}
 	case hdrType:
 		n, err := strconv.ParseUint(value, 10, 8)
 		if err != nil {
-			return fmt.Errorf("header %s: %.40q is not a type", hdrType, strings.Clone(value))
+			return fmt.Errorf("header %s: %.40q is not a type", hdrType, value)
 		}
 		r.Type = ferry.Type(n)
-	case hdrTime:
+	case hdrTime, hdrStored:
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil {
-			return fmt.Errorf("header %s: %.40q is not a time", hdrTime, strings.Clone(value))
+			return fmt.Errorf("header %s: %.40q is not a time", key, value)
 		}
-		r.Time = n
+		if key == hdrTime {
+			r.Time = n
+		} else {
+			r.Stored = n
+		}
 	case hdrValid:
 		r.Validated = value == "1"
 	case hdrExt:

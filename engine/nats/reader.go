@@ -26,7 +26,6 @@ type reader struct {
 	s        *stream
 	subjects []string // filters; nil matches all
 	next     uint64   // lowest sequence number that was not read
-	beat     time.Duration
 
 	headersOnly bool
 
@@ -92,7 +91,7 @@ func (r *reader) take(ctx context.Context, wait bool, stop <-chan struct{}) (*na
 	if !wait {
 		return nil, nil
 	}
-	silence := time.NewTimer(2*r.beat + r.beat/2)
+	silence := time.NewTimer(2*beat + beat/2)
 	defer silence.Stop()
 	cut := r.s.e.cut.wait()
 	select {
@@ -178,7 +177,7 @@ func (r *reader) request() error {
 		Batch     int           `json:"batch"`
 		MaxBytes  int           `json:"max_bytes,omitempty"`
 		Heartbeat time.Duration `json:"idle_heartbeat"`
-	}{readWait, readBatch, readBytes, r.beat}
+	}{readWait, readBatch, readBytes, beat}
 	if r.oversize {
 		pull.Batch, pull.MaxBytes = 1, 0
 	}

@@ -3,7 +3,6 @@ package nats
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -14,37 +13,26 @@ import (
 // patience bounds what a test waits for on a busy machine.
 const patience = 60 * time.Second
 
-// rig is an embedded engine with a stream of orders.
+// rig is an engine on a server of the test, with a stream of orders.
 type rig struct {
 	t *testing.T
 	e *Engine
 	s engine.Stream
 }
 
-func newRig(t *testing.T, c EmbeddedConfig) *rig {
+func newRig(t *testing.T) *rig {
 	t.Helper()
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	e, err := Embedded(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, e: e}
-	t.Cleanup(r.close)
-	r.s, err = e.Open(t.Context(), engine.Config{Name: "orders", Tags: []string{"orders/#"}})
-	if err != nil {
+	return rigAt(t, startAlone(t))
+}
+
+func rigAt(t *testing.T, address string) *rig {
+	t.Helper()
+	r := &rig{t: t, e: connectTo(t, address)}
+	var err error
+	if r.s, err = r.e.Open(t.Context(), engine.Config{Name: "orders", Tags: []string{"orders/#"}}); err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func (r *rig) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	if err := r.e.Close(ctx); err != nil {
-		r.t.Errorf("Close: %v", err)
-	}
 }
 
 // append appends records one after the other, and returns a channel with their fates.

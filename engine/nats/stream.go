@@ -166,9 +166,6 @@ func (s *stream) Get(ctx context.Context, sequence uint64) (engine.Record, error
 
 // Remove implements engine.Stream.
 func (s *stream) Remove(ctx context.Context, sequence uint64) error {
-	if err := s.e.host.removing(s.name, sequence); err != nil {
-		return err
-	}
 	in := struct {
 		Sequence uint64 `json:"seq"`
 		NoErase  bool   `json:"no_erase"` // leave the bytes to the store's compaction
@@ -197,9 +194,6 @@ func (s *stream) Purge(ctx context.Context, filter string, before uint64) (uint6
 		}
 		subjects = filterSubjects(filter)
 	}
-	if err := s.e.host.purging(s.name); err != nil {
-		return 0, err
-	}
 	var removed uint64
 	for _, subject := range subjects {
 		n, err := s.purge(ctx, subject, before)
@@ -208,7 +202,7 @@ func (s *stream) Purge(ctx context.Context, filter string, before uint64) (uint6
 			return removed, err
 		}
 	}
-	return removed, s.purged(ctx)
+	return removed, nil
 }
 
 // purge removes the messages on a subject, or all, below a sequence number, or all.
@@ -225,18 +219,6 @@ func (s *stream) purge(ctx context.Context, subject string, before uint64) (uint
 		return out.Purged, err
 	})
 	return n, streamError(err)
-}
-
-// purged notes what the stream has removed.
-func (s *stream) purged(ctx context.Context) error {
-	if s.e.host == nil {
-		return nil
-	}
-	state, err := s.state(ctx)
-	if err != nil {
-		return err
-	}
-	return s.e.host.purged(s.name, rangesOf(state.Deleted).without(s.lost(state)))
 }
 
 // streamError returns engine.ErrNoStream for the server's error.

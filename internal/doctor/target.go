@@ -115,7 +115,6 @@ func (x *exam) bound() []target {
 	}
 	add("admin.address", x.Node.Admin.Address)
 	add("admin.metrics_address", x.Node.Admin.MetricsAddress)
-	add("engine.listen", x.Node.Engine.Listen)
 	return all
 }
 

@@ -18,7 +18,7 @@ import (
 type archived struct{}
 
 func (archived) Manifest(context.Context) (backup.Manifest, error) {
-	return backup.Manifest{Made: time.Now(), Engine: "nats", Address: "embedded", Streams: []string{"orders", "dead"}}, nil
+	return backup.Manifest{Made: time.Now(), Engine: "embedded", Address: "embedded", Streams: []string{"orders", "dead"}}, nil
 }
 
 func (archived) Snapshot(_ context.Context, name string, write func([]byte) error) error {

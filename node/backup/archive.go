@@ -15,9 +15,9 @@ import (
 )
 
 // Version is the version of the archives that this package writes. It reads no other.
-const Version = 1
+const Version = 2
 
-// maxPart bounds an entry of an archive, in bytes. Engines make parts of less than 1 MiB, and one with a record for a record. The retained messages are one
+// maxPart bounds an entry of an archive, in bytes. A part of a stream has less than 1 MiB, or one record. The retained messages are one
 // entry, of 4/3 of mqtt.retained_size.
 const maxPart = 1 << 30
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-var manifest = Manifest{Version: Version, Made: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Engine: "nats", Address: "embedded", Streams: []string{"orders", "dead"}}
+var manifest = Manifest{Version: Version, Made: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Engine: "embedded", Address: "embedded", Streams: []string{"orders", "dead"}}
 
 // content is what an archive holds.
 type content struct {
@@ -137,7 +137,7 @@ func TestForeign(t *testing.T) {
 		var out bytes.Buffer
 		w := &Writer{tar: tar.NewWriter(&out), sum: sha256.New()}
 		for _, name := range tt.entries {
-			if err := w.entry(name, 0o600, []byte(`{"version":1}`)); err != nil {
+			if err := w.entry(name, 0o600, []byte(`{"version":2}`)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -150,7 +150,7 @@ func TestForeign(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
 		}
 	}
-	if _, err := Verify(bytes.NewReader(bytes.Replace(write(t), []byte(`"version":1`), []byte(`"version":2`), 1))); err == nil || !strings.Contains(err.Error(), "version 2") {
+	if _, err := Verify(bytes.NewReader(bytes.Replace(write(t), []byte(`"version":2`), []byte(`"version":1`), 1))); err == nil || !strings.Contains(err.Error(), "version 1") {
 		t.Errorf("another version: %v", err)
 	}
 }

@@ -10,6 +10,6 @@
 // An archive without its last entry is incomplete: Verify reads all of it before anything is restored.
 //
 //	w, err := backup.NewWriter(file, backup.Manifest{Made: time.Now()})
-//	err = w.Stream("orders", func(write func([]byte) error) error { return engine.Snapshot(ctx, "orders", write) })
+//	err = w.Stream("orders", func(write func([]byte) error) error { return archive.Save(ctx, engine, "orders", write) })
 //	err = w.Close()
 package backup

@@ -44,7 +44,7 @@ func NewReader(from io.Reader) (*Reader, error) {
 		return nil, fmt.Errorf("backup: %s: %w", manifestEntry, err)
 	}
 	if r.Manifest.Version != Version {
-		return nil, fmt.Errorf("backup: the archive has version %d, and this ferry reads version %d", r.Manifest.Version, Version)
+		return nil, fmt.Errorf("backup: the archive has version %d, and this ferry reads version %d: restore it with the ferry that has written it", r.Manifest.Version, Version)
 	}
 	return r, r.advance()
 }

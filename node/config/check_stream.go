@@ -72,22 +72,14 @@ func (c *Config) checkEngine(known []EngineDescriptor, errs *configErrors) (Engi
 		fits  bool
 		why   string
 	}{
-		{"sync", e.Sync != "", d.Disk, "says when engine embedded or file writes to its disk; write one of these as address, or leave sync out"},
+		{"sync", e.Sync != "", d.Disk, "says when engine embedded writes to its disk; write address: embedded, or leave sync out"},
 		{"interval", e.Interval < 0, false, "is negative: write a time such as 1s"},
 		{"interval", e.Interval > 0, e.Sync == SyncInterval, "is the time between two writes of sync: interval; write that, or leave interval out"},
-		{"listen", e.Listen != "", e.Address == EmbeddedEngine, "is for NATS clients of the embedded engine; write address: embedded, or leave listen out"},
 		{"credentials_file", e.CredentialsFile != "", d.Remote, "is for servers elsewhere; write address: nats://HOST:PORT, or leave it out"},
 		{"ca_file", e.CAFile != "", d.Encrypted, "verifies servers with TLS; write address: tls://HOST:PORT, or leave it out"},
 	} {
 		if f.given && !f.fits {
 			errs.add("engine."+f.field, "%s", f.why)
-		}
-	}
-	if e.Listen != "" {
-		if err := transport.CheckHostPort(e.Listen); err != nil {
-			errs.add("engine.listen", "%q %v", e.Listen, err)
-		} else if !isLoopback(e.Listen) {
-			errs.add("engine.listen", "%q is plain TCP beyond this machine: tokens would cross the network in the clear; write 127.0.0.1:PORT", e.Listen)
 		}
 	}
 	if e.CredentialsFile != "" {

@@ -95,6 +95,9 @@ func advice(path []string, name string) string {
 	if name == "engine" && len(path) == 2 && path[0] == "streams" {
 		return ": all streams have one engine: write engine: {address: memory} or engine: {address: embedded} at the top of the file"
 	}
+	if name == "listen" && len(path) == 1 && path[0] == "engine" {
+		return ": NATS clients reach streams at a NATS server, which engine: {address: nats://HOST:PORT} uses"
+	}
 	if name == "drain_timeout" && len(path) == 1 && path[0] == "limits" {
 		return ": write drain: {timeout: 10s} at the top of the file"
 	}

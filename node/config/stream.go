@@ -9,22 +9,18 @@ import (
 
 // Engine stores the streams.
 type Engine struct {
-	// Address is memory, embedded, file, or nats://HOST:PORT,HOST:PORT or tls://HOST:PORT,HOST:PORT of a NATS cluster with
-	// JetStream. embedded (a NATS server in the process) and file (files of ferry's own) keep the streams below data_dir. Empty
-	// means embedded if a stream is delivered at least once or is stored in files, and otherwise memory.
+	// Address is memory, embedded, or nats://HOST:PORT,HOST:PORT or tls://HOST:PORT,HOST:PORT of a NATS cluster with JetStream.
+	// embedded keeps the streams in files below data_dir. Empty means embedded if a stream is delivered at least once or is stored in
+	// files, and otherwise memory.
 	Address string `yaml:"address,omitempty"`
 
-	// Sync is when engine embedded or file writes a stored message to the disk: always before it is acknowledged, interval at most
+	// Sync is when engine embedded writes a stored message to the disk: always before it is acknowledged, interval at most
 	// interval later. Empty means always.
 	Sync SyncPolicy `yaml:"sync,omitempty"`
 
 	// Interval is the time between two writes of sync interval. When the machine loses power, the messages that were
 	// acknowledged within that time are lost. Zero means 1s.
 	Interval time.Duration `yaml:"interval,omitempty"`
-
-	// Listen is HOST:PORT at which NATS clients reach the embedded engine, with the identities of this file. Empty means that
-	// they do not.
-	Listen string `yaml:"listen,omitempty"`
 
 	// CredentialsFile is the .creds file of the node's account at a NATS cluster.
 	CredentialsFile string `yaml:"credentials_file,omitempty"`
@@ -162,11 +158,10 @@ func (f *Filters) UnmarshalYAML(unmarshal func(any) error) error {
 const (
 	MemoryEngine   = "memory"
 	EmbeddedEngine = "embedded"
-	FileEngine     = "file"
 )
 
 // OnDisk reports whether the engine keeps streams below data_dir.
-func (e Engine) OnDisk() bool { return e.Address == EmbeddedEngine || e.Address == FileEngine }
+func (e Engine) OnDisk() bool { return e.Address == EmbeddedEngine }
 
 // memorySize is the default of retention.size for a stream in memory.
 const memorySize = 64 << 20
@@ -268,14 +263,13 @@ type EngineDescriptor struct {
 var (
 	Memory   = EngineDescriptor{Scheme: MemoryEngine, MaxReplicas: 1}
 	Embedded = EngineDescriptor{Scheme: EmbeddedEngine, Durable: true, Disk: true, MaxReplicas: 1}
-	Files    = EngineDescriptor{Scheme: FileEngine, Durable: true, Disk: true, MaxReplicas: 1}
 	NATS     = EngineDescriptor{Scheme: "nats", Remote: true, Durable: true, MaxReplicas: 5}
 	NATSTLS  = EngineDescriptor{Scheme: "tls", Remote: true, Encrypted: true, Durable: true, MaxReplicas: 5}
 )
 
 // EngineDescriptors returns the list above.
 func EngineDescriptors() []EngineDescriptor {
-	return []EngineDescriptor{Memory, Embedded, Files, NATS, NATSTLS}
+	return []EngineDescriptor{Memory, Embedded, NATS, NATSTLS}
 }
 
 // Syntax returns the form of an address.

@@ -14,24 +14,24 @@ import (
 	"example.com/ferry/internal/history"
 )
 
-// flipBlock damages one bit in the middle of the first block of the stream orders.
-func flipBlock(t *testing.T, d *disktest.Disk) {
+// flipBit damages one bit in the middle of the first segment of the stream orders.
+func flipBit(t *testing.T, d *disktest.Disk) {
 	t.Helper()
-	var blocks []string
+	var segments []string
 	err := filepath.WalkDir(d.Dir, func(path string, _ fs.DirEntry, err error) error {
-		if filepath.Ext(path) == ".blk" && strings.Contains(path, "-orders") && !strings.Contains(path, "KV_") || filepath.Ext(path) == ".log" && strings.Contains(path, "/orders/") {
-			blocks = append(blocks, path)
+		if filepath.Ext(path) == ".log" && strings.Contains(path, "/orders/") {
+			segments = append(segments, path)
 		}
 		return err
 	})
-	if err != nil || len(blocks) == 0 {
-		t.Fatalf("no block of the stream is found: %v", err)
+	if err != nil || len(segments) == 0 {
+		t.Fatalf("no segment of the stream is found: %v", err)
 	}
-	info, err := os.Stat(blocks[0])
+	info, err := os.Stat(segments[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, err := filepath.Rel(d.Dir, blocks[0])
+	name, err := filepath.Rel(d.Dir, segments[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,19 +41,17 @@ func flipBlock(t *testing.T, d *disktest.Disk) {
 	t.Logf("%s is damaged at offset %d of %d", name, info.Size()/2, info.Size())
 }
 
-// TestDamagedBlock flips bits in a stored block. The node reports the damaged records and delivers the others.
-func TestDamagedBlock(t *testing.T) { eachDiskEngine(t, testDamagedBlock) }
-
-func testDamagedBlock(t *testing.T, engine string) {
+// TestDamagedBlock flips a bit in a stored segment. The node reports the damaged records and delivers the others.
+func TestDamagedBlock(t *testing.T) {
 	disk := disktest.Mount(t, disktest.Config{})
-	n := onDisk(t, disk, engine, "sync: always")
+	n := onDisk(t, disk, "sync: always")
 	client := n.client("publisher")
 	h := new(history.History)
 	l := startLoad(t, h, client, "k", 4, 4096)
 	l.awaitStored(200)
 	l.wait()
 	n.stop()
-	flipBlock(t, disk)
+	flipBit(t, disk)
 	n.start()
 	n.awaitReady()
 	handleAll(t, n, h, "workers")

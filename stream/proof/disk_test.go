@@ -4,9 +4,7 @@ package proof
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,26 +15,13 @@ import (
 	"example.com/ferry/stream"
 )
 
-// onDisk starts a node with an engine whose data directory is on a disk of the test.
-func onDisk(t *testing.T, d *disktest.Disk, engine, sync string) *runningNode {
+// onDisk starts a node whose data directory is on a disk of the test.
+func onDisk(t *testing.T, d *disktest.Disk, sync string) *runningNode {
 	t.Helper()
 	return startNode(t, nodeConfig{
-		name: "node", dataDir: filepath.Join(d.Dir, "data"), engine: "{address: " + engine + ", " + sync + "}",
+		name: "node", dataDir: filepath.Join(d.Dir, "data"), engine: "{address: embedded, " + sync + "}",
 		streams: "[{name: orders, tags: orders/#, delivery: at-least-once, redelivery: {backoff: [50ms], wait: 5s}}]",
 	})
-}
-
-// losePower forgets what the node has not synced, and what its engine has in memory: the batches that were being written.
-func losePower(t *testing.T, d *disktest.Disk, n *runningNode) (lost int) {
-	t.Helper()
-	memory, err := os.Readlink(filepath.Join(n.dataDir, "streams", "staging"))
-	if err == nil {
-		err = os.RemoveAll(memory)
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // without a tmpfs there is none
-		t.Fatal(err)
-	}
-	return d.LosePower()
 }
 
 // handleAll runs a function of a durable in this process.
@@ -64,9 +49,7 @@ func handleAll(t *testing.T, n *runningNode, h *history.History, durable string)
 
 // TestPowerFailure kills a node and drops what it had not synced. With sync always no stored message may be lost. With sync
 // interval, only those that were stored within the interval before the failure may be.
-func TestPowerFailure(t *testing.T) { eachDiskEngine(t, testPowerFailure) }
-
-func testPowerFailure(t *testing.T, engine string) {
+func TestPowerFailure(t *testing.T) {
 	for _, row := range []struct {
 		name, sync string
 		interval   time.Duration
@@ -78,7 +61,7 @@ func testPowerFailure(t *testing.T, engine string) {
 		t.Run(row.name, func(t *testing.T) {
 			r := random(t)
 			disk := disktest.Mount(t, disktest.Config{})
-			n := onDisk(t, disk, engine, row.sync)
+			n := onDisk(t, disk, row.sync)
 			h, audit := new(history.History), new(history.History) // audit begins to read after the last failure
 			handleAll(t, n, h, "workers")
 			l := startLoad(t, histories{h, audit}, n.client("publisher"), "k", 16, 256)
@@ -89,7 +72,7 @@ func testPowerFailure(t *testing.T, engine string) {
 				ended := h.Fault(fmt.Sprintf("power failure %d", i+1))
 				failures = append(failures, time.Now())
 				n.kill()
-				t.Logf("%d: %d bytes are lost, after %d syncs", i+1, losePower(t, disk, n), disk.Syncs())
+				t.Logf("%d: %d bytes are lost, after %d syncs", i+1, disk.LosePower(), disk.Syncs())
 				n.start()
 				n.awaitReady()
 				l.awaitStored(100)
@@ -125,17 +108,15 @@ func lostWithin(failures []time.Time, stored time.Time, interval time.Duration) 
 
 // TestUnsyncedMessagesAreLost is a control: a disk that syncs only every ten minutes loses messages in a power failure, and the
 // History says so.
-func TestUnsyncedMessagesAreLost(t *testing.T) { eachDiskEngine(t, testUnsyncedMessagesAreLost) }
-
-func testUnsyncedMessagesAreLost(t *testing.T, engine string) {
+func TestUnsyncedMessagesAreLost(t *testing.T) {
 	disk := disktest.Mount(t, disktest.Config{})
-	n := onDisk(t, disk, engine, "sync: interval, interval: 10m")
+	n := onDisk(t, disk, "sync: interval, interval: 10m")
 	h := new(history.History)
 	l := startLoad(t, h, n.client("publisher"), "k", 4, 256)
 	l.awaitStored(100)
 	l.wait()
 	n.kill()
-	losePower(t, disk, n)
+	disk.LosePower()
 	n.start()
 	n.awaitReady()
 	handleAll(t, n, h, "workers")
@@ -148,9 +129,7 @@ func testUnsyncedMessagesAreLost(t *testing.T, engine string) {
 }
 
 // TestFullDisk publishes until the disk is full. Publishers wait then, the node says why, and all goes on when there is room.
-func TestFullDisk(t *testing.T) { eachDiskEngine(t, testFullDisk) }
-
-func testFullDisk(t *testing.T, engine string) {
+func TestFullDisk(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		left int64 // bytes that are left when the disk becomes full
@@ -160,7 +139,7 @@ func testFullDisk(t *testing.T, engine string) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			disk := disktest.Mount(t, disktest.Config{})
-			n := onDisk(t, disk, engine, "sync: always")
+			n := onDisk(t, disk, "sync: always")
 			h := new(history.History)
 			handleAll(t, n, h, "workers")
 			l := startLoad(t, h, n.client("publisher"), "k", 8, 4096)

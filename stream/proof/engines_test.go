@@ -20,14 +20,6 @@ type engineCase struct {
 var engineCases = []engineCase{
 	{"memory", "{address: memory}", false},
 	{"embedded", "{address: embedded, sync: interval}", true},
-	{"file", "{address: file, sync: interval}", true},
-}
-
-// eachDiskEngine runs a test with each engine that keeps streams in the data directory.
-func eachDiskEngine(t *testing.T, test func(t *testing.T, engine string)) {
-	for _, engine := range []string{"embedded", "file"} {
-		t.Run(engine, func(t *testing.T) { test(t, engine) })
-	}
 }
 
 // eachEngine runs a test with a node of each engine. A cell that an engine cannot do must be refused by the configuration.

@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"example.com/ferry/engine"
+	"example.com/ferry/engine/archive"
 	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
@@ -277,25 +277,29 @@ func (c *restoreCmd) restore(ctx context.Context, e *env, from io.Reader, dir st
 	if len(r.Manifest.Streams) == 0 {
 		return nil
 	}
-	to, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: r.Manifest.Address}, DataDir: dir})
+	to, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: dir}, false)
 	if err != nil {
 		return err
 	}
-	target, ok := to.Engine.(engine.Snapshotter)
+	target, ok := to.Engine.(archive.Restorer)
 	if !ok {
 		return errors.Join(errors.New("the engine of this program restores no streams"), to.close())
 	}
 	return errors.Join(restoreStreams(ctx, r, target), to.close())
 }
 
-func restoreStreams(ctx context.Context, r *backup.Reader, target engine.Snapshotter) error {
+func restoreStreams(ctx context.Context, r *backup.Reader, target archive.Restorer) error {
 	for {
 		name, read, err := r.NextStream()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		var a *archive.Reader
 		if err == nil {
-			err = target.Restore(ctx, name, read)
+			a, err = archive.Open(read)
+		}
+		if err == nil {
+			_, err = target.Restore(ctx, a)
 		}
 		if err != nil {
 			return fmt.Errorf("stream %s: %w", name, err)

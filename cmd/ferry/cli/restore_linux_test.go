@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"example.com/ferry/engine"
-	"example.com/ferry/engine/nats"
+	"example.com/ferry/engine/archive"
+	"example.com/ferry/engine/file"
 	"example.com/ferry/internal/disktest"
 	"example.com/ferry/node/backup"
 	"example.com/ferry/node/config"
@@ -19,7 +20,7 @@ import (
 func TestRestoreIsSynced(t *testing.T) {
 	t.Parallel()
 	disk := disktest.Mount(t, disktest.Config{})
-	store, err := nats.Embedded(t.Context(), nats.EmbeddedConfig{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	store, err := file.Open(file.Config{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,12 +37,12 @@ func TestRestoreIsSynced(t *testing.T) {
 	if err := orders.CreateCursor(t.Context(), engine.CursorConfig{Name: "billing"}); err != nil {
 		t.Fatal(err)
 	}
-	archive := filepath.Join(t.TempDir(), "ferry.tar")
-	f, err := os.Create(archive)
+	tar := filepath.Join(t.TempDir(), "ferry.tar")
+	f, err := os.Create(tar)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := backup.NewWriter(f, backup.Manifest{Made: time.Now(), Engine: "nats", Address: config.EmbeddedEngine, Streams: []string{"orders"}})
+	w, err := backup.NewWriter(f, backup.Manifest{Made: time.Now(), Engine: config.EmbeddedEngine, Address: config.EmbeddedEngine, Streams: []string{"orders"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestRestoreIsSynced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Stream("orders", func(write func([]byte) error) error { return store.Snapshot(t.Context(), "orders", write) }); err != nil {
+	if err := w.Stream("orders", func(write func([]byte) error) error { return archive.Save(t.Context(), store, "orders", write) }); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -60,7 +61,7 @@ func TestRestoreIsSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := filepath.Join(disk.Dir, "new", "restored")
-	if got := ferryWith("", "restore", "--data-dir", restored, archive); got.status != 0 {
+	if got := ferryWith("", "restore", "--data-dir", restored, tar); got.status != 0 {
 		t.Fatalf("restore: %+v", got)
 	}
 	if lost := disk.LosePower(); lost > 0 {

@@ -267,7 +267,7 @@ func TestStoredStreamsRefused(t *testing.T) {
 		{"a backup without the token", "name the file with its token with --admin-token-file", statusFailed, []string{"backup", filepath.Join(none, "a.tar"), "-a", n.admin[1], "--data-dir", none}},
 		{"bad filter", `--tags: filter "a/#/b"`, statusUsage, append([]string{"stream", "purge", "orders", "--tags", "a/#/b"}, n.admin...)},
 		{"no verb", `expected one of "ls"`, statusUsage, []string{"stream"}},
-		{"a copy to nowhere", "missing flags: --to=ADDR", statusUsage, []string{"stream", "copy", "orders"}},
+		{"a copy to nowhere", "missing flags: --to=ADDR or --to-dir=DIR", statusUsage, []string{"stream", "copy", "orders"}},
 		{"a copy to embedded", "--to embedded is an engine within a node", statusUsage, []string{"stream", "copy", "orders", "--to", "embedded"}},
 		{"a copy to no server", "nats://127.0.0.1:1 does not start", statusFailed, append([]string{"stream", "copy", "orders", "--to", "nats://127.0.0.1:1"}, n.admin...)},
 		{"a store in use", "ferry-data/node.lock", statusFailed, []string{"stream", "copy", "orders", "--to", "nats://127.0.0.1:1", "--from-dir", n.admin[3]}},

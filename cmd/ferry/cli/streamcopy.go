@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/archive"
 	"example.com/ferry/node"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/backup"
@@ -18,10 +17,12 @@ import (
 
 type streamCopyCmd struct {
 	adminTarget
-	To              string `required:"" placeholder:"ADDR" help:"The engine that gets the stream: nats://HOST:PORT or tls://HOST:PORT, with commas between several servers."`
-	CredentialsFile string `placeholder:"FILE" help:"The .creds file of the account at that engine."`
-	EngineCA        string `name:"engine-ca" placeholder:"FILE" help:"The CA certificate of that engine."`
-	FromDir         string `placeholder:"DIR" help:"Read the stream from the data directory of a node that does not run, instead of from a running node."`
+	From            string `placeholder:"ADDR" xor:"from" help:"The engine that has the stream: nats://HOST:PORT or tls://HOST:PORT, with commas between several servers. The default is that of a running node."`
+	FromDir         string `placeholder:"DIR" xor:"from" help:"Read the stream from the data directory of a node that does not run, instead of from a running node."`
+	To              string `placeholder:"ADDR" xor:"to" required:"" help:"The engine that gets the stream, as with --from."`
+	ToDir           string `placeholder:"DIR" xor:"to" required:"" help:"Write the stream to the data directory of a node that does not run."`
+	CredentialsFile string `placeholder:"FILE" help:"The .creds file of the account at the engines of --from and --to."`
+	EngineCA        string `name:"engine-ca" placeholder:"FILE" help:"The CA certificate of these engines."`
 	Name            string `arg:"" help:"The stream."`
 }
 
@@ -33,47 +34,68 @@ To move a node from the embedded engine to a cluster, without losing a message: 
 
     ferry stream copy --from-dir ferry-data --to nats://n1,n2,n3 orders
 
-Without --from-dir, the streams come from a running node. Messages that it stores after the copy are not in it.`
+And back, while nothing publishes:
+
+    ferry stream copy --from nats://n1,n2,n3 --to-dir ferry-data orders
+
+Without --from and --from-dir, the streams come from a running node. Messages that it stores after the copy are not in it.
+
+A stream with more than 100,000 removed messages between others gets other sequence numbers in a cluster, and the command says so. Its durables continue at the same messages.`
 }
 
 // Run copies the stream.
 func (c *streamCopyCmd) Run(e *env) error {
-	target := &config.Config{Engine: config.Engine{Address: c.To, CredentialsFile: c.CredentialsFile, CAFile: c.EngineCA}, DataDir: c.DataDir}
-	if err := checkTarget(e, target); err != nil {
-		return usageError{err}
-	}
 	ctx, stop := interruptible()
 	defer stop()
-	copied, err := c.copy(ctx, e, target)
+	target, to, err := c.engineAt(e, "--to", c.To, c.ToDir)
+	if err != nil {
+		return err
+	}
+	source, from, err := c.engineAt(e, "--from", c.From, c.FromDir)
+	if err != nil {
+		return err
+	}
+	copied, restored, err := c.copy(ctx, e, source, target)
 	switch {
 	case errors.Is(err, engine.ErrExists):
-		return fmt.Errorf("the engine at %s has a stream %s already: a node with that engine.address has made it, or it was copied before; remove it there first", c.To, c.Name)
+		return fmt.Errorf("%s has a stream %s already: a node has made it, or it was copied before; remove it there first", to, c.Name)
+	case errors.Is(err, engine.ErrNoStream):
+		return fmt.Errorf("%s has no stream %s", from, c.Name)
 	case err != nil:
 		return err
 	}
-	return e.print(fmt.Appendf(nil, "%s: %d records, sequence %d to %d, are at %s\n", c.Name, copied.Records, copied.First, copied.Last, c.To))
+	if restored.Renumbered {
+		e.note("the messages of %s have other sequence numbers at %s, because more than 100,000 between them are removed; its durables continue at the same messages", c.Name, to)
+	}
+	return e.print(fmt.Appendf(nil, "%s: %d records, sequence %d to %d, are at %s\n", c.Name, copied.Records, copied.First, copied.Last, to))
 }
 
-// checkTarget refuses an address that is no server.
-func checkTarget(e *env, target *config.Config) error {
+// engineAt returns how the engine at an address or in a data directory is started, and what it is called. The configuration is nil if neither is given.
+func (c *streamCopyCmd) engineAt(e *env, flag, address, dir string) (cfg *config.Config, name string, err error) {
+	switch {
+	case dir != "":
+		return &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: dir}, dir, nil
+	case address == "":
+		return nil, "the node", nil
+	}
 	probe := config.Default()
-	probe.Engine = target.Engine
+	probe.Engine = config.Engine{Address: address, CredentialsFile: c.CredentialsFile, CAFile: c.EngineCA}
 	if err := probe.Check(e.extensions.Program()); err != nil {
-		return err
+		return nil, "", usageError{err}
 	}
-	if target.Engine.Address == config.MemoryEngine || target.Engine.OnDisk() {
-		return fmt.Errorf("--to %s is an engine within a node: name servers, such as nats://n1,n2,n3", target.Engine.Address)
+	if address == config.MemoryEngine || probe.Engine.OnDisk() {
+		return nil, "", usageError{fmt.Errorf("%s %s is an engine within a node: name servers, such as nats://n1,n2,n3, or a data directory with %s-dir", flag, address, flag)}
 	}
-	return nil
+	return &config.Config{Engine: probe.Engine}, address, nil
 }
 
-func startEngine(ctx context.Context, e *env, cfg *config.Config) (*startedEngine, error) {
+func startEngine(ctx context.Context, e *env, cfg *config.Config, convert bool) (*startedEngine, error) {
 	level := slog.LevelWarn
 	if e.quiet {
 		level = slog.LevelError
 	}
 	log := slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
-	started, unlock, err := e.extensions.StartEngine(ctx, cfg, node.EngineSettings{Log: log})
+	started, unlock, err := e.extensions.StartEngine(ctx, cfg, node.EngineSettings{Log: log, Convert: convert})
 	if err != nil {
 		return nil, err
 	}
@@ -93,93 +115,67 @@ func (s *startedEngine) close() error {
 	return errors.Join(s.Close(ctx), s.unlock())
 }
 
-// copy copies the stream and returns the state of the copy.
-func (c *streamCopyCmd) copy(ctx context.Context, e *env, target *config.Config) (copied engine.Info, err error) {
-	var from *startedEngine // nil: a node that runs
-	if c.FromDir != "" {
-		if from, err = startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: node.DataEngine(c.FromDir)}, DataDir: c.FromDir}); err != nil {
-			return copied, err
+// copy copies the stream and returns the state of the copy. A source of nil is a node that runs.
+func (c *streamCopyCmd) copy(ctx context.Context, e *env, source, target *config.Config) (copied engine.Info, restored archive.Restored, err error) {
+	var from *startedEngine
+	if source != nil {
+		if from, err = startEngine(ctx, e, source, false); err != nil {
+			return copied, restored, err
 		}
 		defer func() { err = errors.Join(err, from.close()) }()
 	}
-	to, err := startEngine(ctx, e, target)
+	to, err := startEngine(ctx, e, target, true)
 	if err != nil {
-		return copied, err
+		return copied, restored, err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	into, ok := to.Engine.(engine.Snapshotter)
+	into, ok := to.Engine.(archive.Restorer)
 	if !ok {
-		return copied, fmt.Errorf("the engine at %s restores no streams", c.To)
+		return copied, restored, errors.New("the engine restores no streams")
 	}
 	if from == nil {
-		err = c.fromNode(ctx, into)
-	} else if source, ok := from.Engine.(engine.Snapshotter); ok {
-		err = pipeSnapshot(ctx, source, into, c.Name)
+		restored, err = c.fromNode(ctx, into)
 	} else {
-		err = errors.New("the embedded engine of this program saves no streams")
+		restored, err = archive.Copy(ctx, from.Engine, into, c.Name)
 	}
 	if err != nil {
-		return copied, err
+		return copied, restored, err
 	}
-	all, err := to.List(ctx)
-	if err != nil {
-		return copied, err
+	s, err := to.Stream(ctx, c.Name)
+	if errors.Is(err, engine.ErrNoStream) {
+		return copied, restored, fmt.Errorf("stream %s has storage: memory, so its records end with the node, and nothing was copied", c.Name)
 	}
-	for _, info := range all {
-		if info.Config.Name == c.Name {
-			return info, nil
-		}
+	if err == nil {
+		copied, err = s.Info(ctx)
 	}
-	return copied, fmt.Errorf("the engine at %s does not have the stream after the copy", c.To)
-}
-
-// errStopped ends a snapshot whose restoration has failed.
-var errStopped = errors.New("the restoration has ended")
-
-// pipeSnapshot restores what Snapshot writes, part by part.
-func pipeSnapshot(ctx context.Context, from, to engine.Snapshotter, name string) error {
-	next, stop := iter.Pull2(func(yield func([]byte, error) bool) {
-		err := from.Snapshot(ctx, name, func(part []byte) error {
-			if !yield(part, nil) {
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, err)
-		}
-	})
-	defer stop()
-	return to.Restore(ctx, name, func() ([]byte, error) {
-		part, err, more := next()
-		if !more {
-			return nil, io.EOF
-		}
-		return part, err
-	})
+	return copied, restored, err
 }
 
 // fromNode copies the stream of a node that runs.
-func (c *streamCopyCmd) fromNode(ctx context.Context, target engine.Snapshotter) error {
+func (c *streamCopyCmd) fromNode(ctx context.Context, target archive.Restorer) (restored archive.Restored, err error) {
 	source, err := c.connect()
 	if err != nil {
-		return err
+		return restored, err
 	}
 	defer source.close()
 	response, err := source.open(ctx, http.MethodGet, streamPath(c.Name, "snapshot"))
 	if err != nil {
-		return noStreams(err)
+		return restored, noStreams(err)
 	}
 	defer response.Body.Close()
 	r, err := backup.NewReader(response.Body)
 	if err != nil {
-		return explainArchive(err, response)
+		return restored, explainArchive(err, response)
 	}
-	name, read, err := r.NextStream()
+	_, read, err := r.NextStream()
 	if err != nil {
-		return explainArchive(err, response)
+		return restored, explainArchive(err, response)
 	}
-	return explainArchive(target.Restore(ctx, name, read), response)
+	a, err := archive.Open(read)
+	if err == nil {
+		restored, err = target.Restore(ctx, a)
+	}
+	return restored, explainArchive(err, response)
 }
 
 // explainArchive adds why the node ended an archive early.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"example.com/ferry/engine"
-	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
 
@@ -28,7 +27,7 @@ Example, after the stream orders has got another name:
 func (c *streamRmCmd) Run(e *env) error {
 	ctx, stop := interruptible()
 	defer stop()
-	store, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: node.DataEngine(c.DataDir)}, DataDir: c.DataDir})
+	store, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: c.DataDir}, false)
 	if err != nil {
 		return err
 	}

@@ -225,16 +225,18 @@ _ferry() {
 		--before) flags= words='' ;;
 		esac ;;
 		copy)
-		flags='--help --quiet --admin --admin-token-file --ca --data-dir --to --credentials-file --engine-ca --from-dir'
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --from --from-dir --to --to-dir --credentials-file --engine-ca'
 		case $prev in
 		--admin|-a) flags= words='' ;;
 		--admin-token-file) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
+		--from) flags= words='' ;;
+		--from-dir) flags= words='' ;;
 		--to) flags= words='' ;;
+		--to-dir) flags= words='' ;;
 		--credentials-file) flags= words='' ;;
 		--engine-ca) flags= words='' ;;
-		--from-dir) flags= words='' ;;
 		esac ;;
 		rm)
 		flags='--help --quiet --data-dir'

@@ -316,10 +316,12 @@ _ferry() {
 			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
 			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
 			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
-			'--to=''[The engine that gets the stream, nats,//HOST,PORT or tls,//HOST,PORT, with commas between several servers.]:ADDR:_files' \
-			'--credentials-file=''[The .creds file of the account at that engine.]:FILE:_files' \
-			'--engine-ca=''[The CA certificate of that engine.]:FILE:_files' \
+			'--from=''[The engine that has the stream, nats,//HOST,PORT or tls,//HOST,PORT, with commas between several servers. The default is that of a running node.]:ADDR:_files' \
 			'--from-dir=''[Read the stream from the data directory of a node that does not run, instead of from a running node.]:DIR:_files' \
+			'--to=''[The engine that gets the stream, as with --from.]:ADDR:_files' \
+			'--to-dir=''[Write the stream to the data directory of a node that does not run.]:DIR:_files' \
+			'--credentials-file=''[The .creds file of the account at the engines of --from and --to.]:FILE:_files' \
+			'--engine-ca=''[The CA certificate of these engines.]:FILE:_files' \
 			':name:_files'
 		;;
 		rm)

@@ -8,16 +8,16 @@ import (
 
 	"example.com/ferry/broker"
 	"example.com/ferry/engine"
-	"example.com/ferry/engine/nats"
+	"example.com/ferry/engine/file"
 )
 
-// TestNATS: a durable over the embedded engine resumes in another broker, on an engine that was opened again.
-func TestNATS(t *testing.T) {
+// TestStoredInFiles: a durable over the engine of files resumes in another broker, on an engine that was opened again.
+func TestStoredInFiles(t *testing.T) {
 	dir := t.TempDir()
 	const messages, tags = 300, 10
-	open := func() (*nats.Engine, broker.Stored) {
+	open := func() (*file.Engine, broker.Stored) {
 		t.Helper()
-		e, err := nats.Embedded(t.Context(), nats.EmbeddedConfig{Dir: dir, Sync: engine.SyncInterval})
+		e, err := file.Open(file.Config{Dir: dir, Sync: engine.SyncInterval})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestNATS(t *testing.T) {
 		}
 		return e, broker.Stored{Stream: s, Config: c, AtLeastOnce: true}
 	}
-	end := func(b *broker.Broker, e *nats.Engine) {
+	end := func(b *broker.Broker, e *file.Engine) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()

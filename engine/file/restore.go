@@ -1,0 +1,103 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"example.com/ferry/engine"
+	"example.com/ferry/engine/archive"
+	"example.com/ferry/engine/log"
+	"example.com/ferry/internal/atomicfile"
+)
+
+// restoreBytes is how many bytes of payload are given to the log before they are stored.
+const restoreBytes = 1 << 20
+
+// Restore implements archive.Restorer. Of a stream in memory it makes nothing: its Open does.
+func (e *Engine) Restore(ctx context.Context, a *archive.Reader) (archive.Restored, error) {
+	c := a.Head.Config
+	if c.Replicas > 1 {
+		c.Replicas = 1
+	}
+	c, err := effective(c)
+	if err != nil {
+		return archive.Restored{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, volatile := e.volatile[c.Name]
+	if !e.closed && (e.streams[c.Name] != nil || volatile) {
+		return archive.Restored{}, engine.ErrExists
+	}
+	if err := e.admit(c); err != nil {
+		return archive.Restored{}, err
+	}
+	if c.InMemory {
+		return archive.Restored{}, nil
+	}
+	temp, dir := filepath.Join(e.config.Dir, newPrefix+c.Name), filepath.Join(e.config.Dir, c.Name)
+	if err := e.restore(ctx, temp, c, a); err != nil {
+		return archive.Restored{}, errors.Join(fmt.Errorf("engine: stream %q: %w", c.Name, err), os.RemoveAll(temp))
+	}
+	if err := errors.Join(os.Rename(temp, dir), atomicfile.SyncDir(e.config.Dir)); err != nil {
+		return archive.Restored{}, fmt.Errorf("engine: stream %q: %w", c.Name, err)
+	}
+	s, err := openStream(e, dir, c)
+	if err == nil {
+		e.streams[c.Name] = s
+	}
+	return archive.Restored{}, err
+}
+
+// restore writes the stream to a directory.
+func (e *Engine) restore(ctx context.Context, dir string, c engine.Config, a *archive.Reader) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if err := writeConfig(filepath.Join(dir, configName), c); err != nil {
+		return err
+	}
+	bare := engine.Config{Name: c.Name, Tags: c.Tags, DuplicateWindow: c.DuplicateWindow, SharedIDs: c.SharedIDs} // nothing is removed yet
+	s, err := openStream(e, dir, bare)
+	if err != nil {
+		return err
+	}
+	err = s.fill(ctx, a)
+	return errors.Join(err, s.close(ctx))
+}
+
+// fill stores the cursors and records of an archive.
+func (s *stream) fill(ctx context.Context, a *archive.Reader) error {
+	s.mu.Lock()
+	for _, c := range a.Cursors {
+		n := newNamedCursor(c)
+		n.dirty = true
+		s.named[n.name] = n
+	}
+	s.mu.Unlock()
+	size := 0
+	for {
+		r, err := a.Next()
+		if errors.Is(err, io.EOF) {
+			s.log.Pass(a.Head.Last + 1)
+			return s.settle(ctx)
+		}
+		if err == nil {
+			err = log.Check(&r)
+		}
+		if err != nil {
+			return err
+		}
+		s.log.Insert(&r)
+		if size += len(r.Payload) + len(r.Tag); size >= restoreBytes {
+			if err := s.settle(ctx); err != nil {
+				return err
+			}
+			size = 0
+		}
+	}
+}
