@@ -129,6 +129,14 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format, befo
 	if wrong := l.Path.Check(); wrong != "" {
 		k.add(at+".path", "%s", wrong)
 	}
+	if l.Compression != nil {
+		if field, wrong := l.Compression.Check(); wrong != "" {
+			k.add(at+".compression."+field, "%s", wrong)
+		}
+		if l.Protocol == Bolt {
+			k.add(at+".compression", "is for HTTP: leave it out with protocol %s", Bolt)
+		}
+	}
 	if l.TLS != nil {
 		k.listenerTLS(at+".tls", l.TLS)
 	}

@@ -97,6 +97,10 @@ type Listener struct {
 	// reason of the access log does, and is for operators: it tells clients what is behind the listener.
 	ReasonHeader bool `yaml:"reason_header,omitempty"`
 
+	// Compression compresses responses, on all routes of the listener that do not have their own. Absent compresses none. It needs a
+	// protocol of HTTP.
+	Compression *route.Compression `yaml:"compression,omitempty"`
+
 	// Limits bound what clients may use. Without it, the defaults hold, which are the same on every address.
 	Limits limit.Config `yaml:"limits,omitempty"`
 

@@ -31,6 +31,8 @@ type Proxy struct {
 	layers  *tlslayer.Layers
 	conns   limit.Total
 
+	compressors []*exchange.Compressor // of the loops
+
 	overload    *overload.Manager
 	stopManager context.CancelFunc
 	shedder     shedder
@@ -76,6 +78,9 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	p := &Proxy{
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
 		parts: parts{cfg: &Config{}}, nodeCertificate: cfg.NodeCertificate, inherited: cfg.State,
+	}
+	for _, l := range group.Loops() {
+		p.compressors = append(p.compressors, exchange.NewCompressor(l))
 	}
 	p.conns.SetMax(maxConns)
 	p.newManager(&cfg.Overload, allowed)

@@ -351,6 +351,7 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 		next.plans[l.name()] = plans[i]
 		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
 		plans[i].Dates, plans[i].AsIs, plans[i].ReasonHeader = true, l.Path == route.AsIs, l.ReasonHeader
+		plans[i].Compression, plans[i].Compressors = l.Compression, p.compressors
 		plans[i].Connectors = connectors(l, plans[i].Clusters, len(p.group.Loops()))
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())

@@ -50,8 +50,11 @@ func expandZstd(dst, src []byte, limit int) ([]byte, error) {
 	for room := firstRoom(src, most); ; room = min(most, 4*room) {
 		out, err := r.DecodeAll(src, slices.Grow(dst, room)[:len(dst):len(dst)+room])
 		switch {
+		case err == nil:
+			return out, nil
+		case room < most: // the error may be another one than that of the size if a block does not fit
 		case !errors.Is(err, zstd.ErrDecoderSizeExceeded):
-			return out, unexpected(err)
+			return nil, unexpected(err)
 		case room == most && most < limit:
 			return nil, io.ErrUnexpectedEOF // the message claims a size that it cannot have
 		case room == most:

@@ -20,6 +20,7 @@ func CheckRoutes(t *route.Table) error {
 			{r.Redirect != nil, "redirect", "Bolt has no redirects: forward to a cluster"},
 			{r.Respond != nil, "respond", "a Bolt response is an object of the client's language: forward to a cluster"},
 			{f.Rewrite != route.Rewrite{}, "forward.rewrite", "a Bolt request has neither path nor host: leave it out"},
+			{r.Compression != nil, "compression", "a Bolt response has no content encoding: leave it out"},
 			{hasEdits(f.Request), "forward.request", "Bolt headers are not edited: leave it out"},
 			{hasEdits(f.Response), "forward.response", "Bolt headers are not edited: leave it out"},
 			{f.Retry != nil && len(f.Retry.Statuses) > 0, "forward.retry.statuses", "statuses exist in HTTP only: leave them out"},

@@ -25,6 +25,9 @@ type Plan struct {
 	// ReasonHeader has error responses of the proxy's own say why by X-Ferry-Reason; set before the Plan is used.
 	ReasonHeader bool
 
+	Compression *route.Compression // of responses of routes that have none of their own; nil means none. Set before the Plan is used
+	Compressors []*Compressor      // of the loops, by their index; empty compresses nothing. Set before the Plan is used
+
 	Terms *Terms // of the listener's TLS, set before the Plan is used; nil means cleartext
 
 	// The limits of the listener, set before the Plan is used.

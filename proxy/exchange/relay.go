@@ -40,6 +40,10 @@ type Relay struct {
 	webSocket bool    // the request asks for a WebSocket
 	tunnel    *Tunnel // nil unless the request is a WebSocket
 
+	compresses *route.Compression // what is configured for the response; nil if it is never compressed
+	encodings  acceptEncoding     // of the client; set if compresses is
+	body       *compressedBody    // nil unless the response is compressed
+
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
 
 	grpc           traffic.Code  // Code of the response's gRPC status; 0 if it is not known, or there is none
@@ -113,6 +117,16 @@ func (r *Relay) Release() {
 	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
 	r.path, r.size, r.webSocket, r.tunnel = httprule.Paths{}, headSize{}, false, nil
 	r.paths.Release()
+	r.compresses = nil
+	r.dropBody()
+}
+
+// dropBody releases the encoder of the response.
+func (r *Relay) dropBody() {
+	if r.body != nil {
+		r.body.drop()
+		r.body = nil
+	}
 }
 
 // Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
@@ -133,6 +147,7 @@ func (r *Relay) Forward(h RequestHead) (ok bool) {
 	if r.GRPC {
 		r.startCallTimeout(h)
 	}
+	r.noteEncodings(h)
 	r.connect(false)
 	r.size.head = nil // it is valid only now
 	return r.response == responseAwaited
@@ -300,6 +315,10 @@ func (r *Relay) UpstreamDrained() {
 
 // DownstreamDrained is called when the client's queue has drained. It resumes the response.
 func (r *Relay) DownstreamDrained() {
+	if r.body != nil && !r.body.held.Empty() {
+		r.body.compressor.wait(r.body)
+		return
+	}
 	if r.up == nil {
 		return
 	}
@@ -348,12 +367,15 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	if !end {
 		r.Moved()
 	}
-	return r.down.Response(h, end), true
+	return r.down.Response(r.transform(h, end), end), true
 }
 
 // ResponseData passes on bytes of the response body. last means that ResponseEnd follows without trailers. pause means that
 // the server is paused until ResumeResponse.
 func (r *Relay) ResponseData(p []byte, last bool) (pause bool) {
+	if r.body != nil {
+		return r.body.data(p, last)
+	}
 	r.down.ResponseData(p, last)
 	return r.responseMoved()
 }
@@ -371,12 +393,21 @@ func (r *Relay) responseMoved() (pause bool) {
 // ResponseEnd ends the response. The Upstream has already released its connection and must not use the Relay
 // afterwards.
 func (r *Relay) ResponseEnd(trailers Fields) {
-	r.up, r.attempt, r.response = nil, noAttempt, responseEnded
+	r.up, r.attempt = nil, noAttempt
 	if r.trailersDecide {
 		r.endGRPC(trailers)
 	} else {
 		r.endAttemptAt(r.headAt, upstream.Success)
 	}
+	if r.body == nil || r.body.end(trailers) {
+		r.endResponse(trailers)
+	}
+}
+
+// endResponse ends the response that the client gets.
+func (r *Relay) endResponse(trailers Fields) {
+	r.response = responseEnded
+	r.dropBody()
 	r.down.ResponseEnd(trailers)
 }
 

@@ -1,7 +1,8 @@
 package exchange
 
 // The states of a Relay. The request, the response and the attempt have one state each, because none of them waits
-// for another: a response may start and end before the request is complete.
+// for another: a response may start and end before the request is complete. A compressed response is responseStarted until the client has its last
+// byte, which may be some turns of the loop after the server's ResponseEnd.
 //
 //	request:  requestOpen ──RequestEnd──► requestEnded
 //	response: responseAwaited ──Response──► responseStarted ──ResponseEnd, reset──► responseEnded

@@ -215,6 +215,15 @@ func TestBodyRateAfterAWait(t *testing.T) {
 // onLoop calls f on a loop with a plan. The plan has one route, which forwards.
 func onLoop(t *testing.T, f func(*loop.Loop, *Plan)) {
 	t.Helper()
+	onLoopOf(t, func(l *loop.Loop, p *Plan, done func()) {
+		defer done()
+		f(l, p)
+	})
+}
+
+// onLoopOf is onLoop for a function that needs several turns: it calls done at last.
+func onLoopOf(t *testing.T, f func(l *loop.Loop, p *Plan, done func())) {
+	t.Helper()
 	g, err := loop.New(&loop.Config{Loops: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -230,8 +239,7 @@ func onLoop(t *testing.T, f func(*loop.Loop, *Plan)) {
 	}
 	done := make(chan bool)
 	if err := g.Loops()[0].Post(func() {
-		defer close(done)
-		f(g.Loops()[0], NewPlan("l", table, map[string]*upstream.Cluster{"c": web}, traffic.NewMetrics(1), nil))
+		f(g.Loops()[0], NewPlan("l", table, map[string]*upstream.Cluster{"c": web}, traffic.NewMetrics(1), nil), func() { close(done) })
 	}); err != nil {
 		t.Fatal(err)
 	}

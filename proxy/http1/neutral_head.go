@@ -74,12 +74,12 @@ func (f *neutralFields) take() []byte {
 	return b
 }
 
-// appendNeutralVia appends the Via field of a message that came in HTTP/2 (RFC 9110, section 7.6.3).
-func appendNeutralVia(b []byte, name string) []byte {
+// appendNeutralVia appends the Via field of a message that came in a version of HTTP (RFC 9110, section 7.6.3).
+func appendNeutralVia(b []byte, version, name string) []byte {
 	if name == "" {
 		return b
 	}
-	b = append(append(b, "Via: 2 "...), name...)
+	b = append(append(append(append(b, "Via: "...), version...), ' '), name...)
 	return append(b, "\r\n"...)
 }
 

@@ -72,7 +72,7 @@ func (d *downstreamSide) openTunnel(h exchange.ResponseHead) {
 	for _, pair := range edits.Written() {
 		b = appendField(b, pair.Name, pair.Value)
 	}
-	b = appendNeutralVia(b, d.settings.Via)
+	b = appendNeutralVia(b, "2", d.settings.Via)
 	d.writeHead(append(b, "\r\n"...))
 	d.enter(tunneling)
 	if d.halfClosed && len(d.client.Unread()) == 0 {

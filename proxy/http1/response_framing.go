@@ -65,7 +65,11 @@ func (d *downstreamSide) appendNeutral(b []byte, h exchange.ResponseHead) []byte
 			b = appendContentLength(b, h.ContentLength())
 		}
 	}
-	b = appendNeutralVia(b, edit.Via)
+	version := "2"
+	if _, same := exchange.Received(h).(*responseHead); same {
+		version = "1.1"
+	}
+	b = appendNeutralVia(b, version, edit.Via)
 	switch {
 	case interim:
 	case edit.Close:

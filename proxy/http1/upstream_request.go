@@ -84,7 +84,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	if h.ExpectsContinue() && !c.ContinueSent {
 		b = append(b, "Expect: 100-continue\r\n"...)
 	}
-	b = appendNeutralVia(b, c.Via)
+	b = appendNeutralVia(b, "2", c.Via)
 	return append(b, "\r\n"...)
 }
 

@@ -135,7 +135,7 @@ func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEd
 	}
 	if d.settings.Via != "" {
 		via := d.settings.via[1]
-		if _, same := h.(*responseHead); same {
+		if _, same := exchange.Received(h).(*responseHead); same {
 			via = d.settings.via[0]
 		}
 		e.FieldString("via", via)

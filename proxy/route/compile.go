@@ -23,6 +23,11 @@ func (b *builder) compileRoute(name string, at fieldPath, c *Rule) *Route {
 	if wrong := c.Path.Check(); wrong != "" {
 		b.addError(at.dot("path"), "%s", wrong)
 	}
+	if c.Compression != nil {
+		if field, wrong := c.Compression.Check(); wrong != "" {
+			b.addError(at.dot("compression").dot(field), "%s", wrong)
+		}
+	}
 	r.conditions = b.compileConditions(at.dot("match"), &c.Match)
 	given := 0
 	for _, is := range []bool{c.Cluster != "", len(c.Clusters) > 0, c.Redirect != nil, c.Respond != nil} {

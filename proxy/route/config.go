@@ -52,6 +52,9 @@ type Rule struct {
 	// Forward configures edits, timeouts and retries of forwarded requests.
 	Forward Forward `yaml:"forward,omitempty"`
 
+	// Compression compresses the responses of the route, instead of what the listener says. Absent means what the listener says.
+	Compression *Compression `yaml:"compression,omitempty"`
+
 	// RateLimit bounds the requests per second.
 	RateLimit *RateLimit `yaml:"rate_limit,omitempty"`
 }

@@ -1,0 +1,296 @@
+package exchange
+
+import (
+	"bytes"
+	"net/http"
+
+	"example.com/ferry/internal/compress"
+	"example.com/ferry/proxy/route"
+)
+
+// compression returns what is configured for the responses of the route, or nil.
+func (x *Exchange) compression() *route.Compression {
+	c := x.Route.Compression
+	if c == nil {
+		c = x.Plan.Compression
+	}
+	if c == nil || c.Off || len(x.Plan.Compressors) == 0 {
+		return nil
+	}
+	return c
+}
+
+// noteEncodings notes which encodings the client of a request accepts, if the response may be compressed.
+func (r *Relay) noteEncodings(h RequestHead) {
+	c := r.compression()
+	if c == nil || r.GRPC || r.Changes.Upgrade || string(h.Method()) == http.MethodHead {
+		return
+	}
+	r.compresses, r.encodings = c, readAcceptEncoding(h)
+}
+
+// transform returns the head of the response as the client gets it. If the body is to be compressed, it sets Relay.body.
+func (r *Relay) transform(h ResponseHead, end bool) ResponseHead {
+	if r.compresses == nil || end || !compressible(h) || !r.compresses.Covers(h.Get("content-type"), h.ContentLength()) {
+		return h
+	}
+	changed := &changedHead{ResponseHead: h}
+	if name := r.encodings.best(); name != "" {
+		c := r.Plan.Compressors[r.Loop().Index()]
+		if e := c.encoder(name); e != nil {
+			changed.coding = name
+			r.body = &compressedBody{relay: r, compressor: c, encoder: e, then: compress.More}
+			if h.ContentLength() < 0 { // a stream of events, perhaps, whose client waits for each
+				r.body.then = compress.Flush
+			}
+		}
+	}
+	return changed
+}
+
+// compressible reports whether the head of a response permits another encoding of its body.
+func compressible(h ResponseHead) bool {
+	switch status := h.Status(); status {
+	case http.StatusNoContent, http.StatusPartialContent, http.StatusNotModified:
+		return false
+	}
+	for name, value := range h.All {
+		switch len(name) {
+		case len("content-md5"):
+			if bytes.EqualFold(name, []byte("content-md5")) {
+				return false
+			}
+		case len("cache-control"): // and content-range
+			if bytes.EqualFold(name, []byte("content-range")) ||
+				bytes.EqualFold(name, []byte("cache-control")) && bytes.Contains(bytes.ToLower(value), []byte("no-transform")) {
+				return false
+			}
+		case len("content-digest"):
+			if bytes.EqualFold(name, []byte("content-digest")) {
+				return false
+			}
+		case len("content-encoding"):
+			if bytes.EqualFold(name, []byte("content-encoding")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// changedHead is the head of a response that is compressed, or would be for a client that accepts it.
+type changedHead struct {
+	ResponseHead
+	coding string // empty if the body passes unchanged
+}
+
+// Received returns h as it came from the server.
+func Received(h ResponseHead) ResponseHead {
+	if changed, ok := h.(*changedHead); ok {
+		return changed.ResponseHead
+	}
+	return h
+}
+
+var (
+	varyName     = []byte("vary")
+	varyValue    = []byte("Accept-Encoding")
+	etagName     = []byte("etag")
+	acceptRanges = []byte("accept-ranges")
+	lengthName   = []byte("content-length")
+	encodingName = []byte("content-encoding")
+	weak         = []byte("W/")
+)
+
+// All has the fields of the server, those that a compressed body changes, and Vary. An ETag becomes a weak one: the body is another, with
+// the same meaning (RFC 9110, section 8.8.1).
+func (h *changedHead) All(yield func(name, value []byte) bool) {
+	varies := false
+	for name, value := range h.ResponseHead.All {
+		switch {
+		case bytes.EqualFold(name, varyName):
+			varies = varies || bytes.Contains(bytes.ToLower(value), acceptEncodingName) || bytes.Contains(value, []byte("*"))
+		case h.coding == "":
+		case bytes.EqualFold(name, lengthName), bytes.EqualFold(name, acceptRanges):
+			continue
+		case bytes.EqualFold(name, etagName) && !bytes.HasPrefix(value, weak):
+			value = append(bytes.Clone(weak), value...)
+		}
+		if !yield(name, value) {
+			return
+		}
+	}
+	if h.coding != "" && !yield(encodingName, []byte(h.coding)) {
+		return
+	}
+	if !varies {
+		yield(varyName, varyValue)
+	}
+}
+
+func (h *changedHead) Get(name string) []byte {
+	for each, value := range h.All {
+		if bytes.EqualFold(each, []byte(name)) {
+			return value
+		}
+	}
+	return nil
+}
+
+func (h *changedHead) ContentLength() int64 {
+	if h.coding != "" {
+		return -1
+	}
+	return h.ResponseHead.ContentLength()
+}
+
+// compressedBody is the body of a response that is compressed on its way. It lives until the response ends.
+type compressedBody struct {
+	relay      *Relay // nil after drop
+	compressor *Compressor
+	encoder    *compress.Encoder
+	then       compress.Step // after each piece but the last one
+	held       HeldBytes     // bytes that wait for a turn of the loop
+	at         int           // bytes of held that are compressed
+	last       bool          // no trailers follow the bytes in held
+	finished   bool          // the client has the last byte
+	ended      bool          // the server's response has ended
+	trailers   *keptTrailers // of the server's response; nil if there are none
+	waits      bool          // it is in Compressor.waiting
+	paused     bool          // the server is paused
+	failed     bool          // the encoder refuses to go on
+}
+
+// data takes a piece of the server's body.
+func (b *compressedBody) data(p []byte, last bool) (pause bool) {
+	b.last = last
+	if b.held.Empty() && len(b.compressor.waiting) == 0 {
+		n := min(len(p), b.compressor.room())
+		if n > 0 {
+			b.pass(p[:n], last && n == len(p))
+		}
+		p = p[n:]
+	}
+	if len(p) > 0 {
+		b.held.Append(b.relay.Loop(), p)
+		b.compressor.wait(b)
+	}
+	b.relay.Moved()
+	pause = !b.held.Empty() || b.relay.down.ResponseFull()
+	b.paused = b.paused || pause
+	return pause
+}
+
+// pass compresses a piece and passes it on. final means that it is the last one.
+func (b *compressedBody) pass(p []byte, final bool) {
+	c, then := b.compressor, b.then
+	if final {
+		then = compress.End
+	}
+	c.left -= len(p)
+	out, err := b.encoder.Append(c.out[:0], p, then)
+	c.out = out
+	if err != nil { // resume resets the response: here the upstream side is in the middle of its work
+		b.failed = true
+		c.wait(b)
+		return
+	}
+	b.finished = final
+	if len(out) > 0 {
+		b.relay.down.ResponseData(out, final && b.last)
+	}
+}
+
+// end is called when the server's response has ended. It reports whether the client has the whole body.
+func (b *compressedBody) end(trailers Fields) bool {
+	if b.ended = true; !b.held.Empty() {
+		b.trailers = keepTrailers(trailers)
+		return false
+	}
+	if !b.finished {
+		b.pass(nil, true)
+	}
+	return !b.failed
+}
+
+// resume compresses what is held, as far as the turn has room and the client reads.
+func (b *compressedBody) resume() {
+	r, c := b.relay, b.compressor
+	for rest := b.held.Bytes()[b.at:]; len(rest) > 0; rest = b.held.Bytes()[b.at:] {
+		if r.down.ResponseFull() {
+			return // DownstreamDrained continues
+		}
+		n := min(len(rest), c.room())
+		if n == 0 {
+			c.wait(b)
+			return
+		}
+		r.Moved()
+		b.at += n
+		b.pass(rest[:n], n == len(rest) && (b.last || b.ended && b.trailers == nil))
+	}
+	if b.ended && !b.finished {
+		b.pass(nil, true)
+	}
+	b.held.Release()
+	b.at = 0
+	switch {
+	case b.failed:
+		r.cancel()
+		r.reset()
+	case b.ended:
+		r.endResponse(b.trailers.fields())
+	case b.paused && r.up != nil && !r.down.ResponseFull():
+		b.paused = false
+		r.up.ResumeResponse()
+	}
+}
+
+// drop releases what b holds.
+func (b *compressedBody) drop() {
+	b.held.Release()
+	b.compressor.putEncoder(b.encoder)
+	b.relay, b.encoder = nil, nil
+}
+
+// keptTrailers are copied trailers.
+type keptTrailers struct {
+	names, values [][]byte
+}
+
+// keepTrailers copies trailers, which may be nil.
+func keepTrailers(trailers Fields) *keptTrailers {
+	if trailers == nil {
+		return nil
+	}
+	k := &keptTrailers{}
+	for name, value := range trailers.All {
+		k.names, k.values = append(k.names, bytes.Clone(name)), append(k.values, bytes.Clone(value))
+	}
+	return k
+}
+
+// fields returns k, or a nil interface if there are no trailers.
+func (k *keptTrailers) fields() Fields {
+	if k == nil {
+		return nil
+	}
+	return k
+}
+
+func (k *keptTrailers) All(yield func(name, value []byte) bool) {
+	for i, name := range k.names {
+		if !yield(name, k.values[i]) {
+			return
+		}
+	}
+}
+
+func (k *keptTrailers) Get(name string) []byte {
+	for i, each := range k.names {
+		if bytes.EqualFold(each, []byte(name)) {
+			return k.values[i]
+		}
+	}
+	return nil
+}
