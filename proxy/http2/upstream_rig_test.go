@@ -20,7 +20,6 @@ type upstreamRig struct {
 
 func startUpstream(tb testing.TB, c loop.Config, rule route.Rule, cluster upstream.Config) *upstreamRig {
 	tb.Helper()
-	checkTransitions = true
 	c.Loops = 1
 	r := &upstreamRig{Rig: proxytest.NewRig(tb, c)}
 	rule.Name, rule.Cluster = "r", cluster.Name
