@@ -87,6 +87,11 @@ type Listener struct {
 	// Routes are for all hosts. They are tried in this order, and the first that matches is used.
 	Routes []route.Rule `yaml:"routes,omitempty"`
 
+	// RoutesFile is a file of further routes, or of further virtual hosts, as JSON: one object a line, with the fields of Routes or of VirtualHosts. They
+	// follow those of this file. A change of one line reads one line. The path is relative to the folder of the file that has it. Package
+	// node/config reads it, and adds what it has to Routes or VirtualHosts.
+	RoutesFile string `yaml:"routes_file,omitempty"`
+
 	// VirtualHosts have routes for certain hosts.
 	VirtualHosts []route.VirtualHost `yaml:"virtual_hosts,omitempty"`
 

@@ -61,6 +61,7 @@ func (e *experiment) question() harness.Question {
 				"Envoy watches the file of its routes (RDS, path_config_source), in JSON, and the file has nothing else.",
 			"Failures are requests without a response and connections that the proxy closed, idle ones included, of the second with reloads: nginx and HAProxy start another process, and the one before closes its idle connections.",
 			"The master process of HAProxy loses a signal that comes while it starts a worker. Such a reload is tried again after 10 seconds, and counts from then.",
+			"ferry has 1,000 routes and more in a file of their own (`routes_file`), one host a line, and fewer in its YAML file.",
 			"ferry notices a changed file by itself, too: it looks once a second, and reads a file that has not changed since it looked last. A signal is immediate.",
 		}, e.notes...),
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -15,20 +16,29 @@ type Bundle struct {
 type File struct {
 	Name string `json:"name"` // absolute: files of ${file:PATH} are looked for next to it
 	Text string `json:"text"`
+
+	Routes bool `json:"routes,omitempty"` // it is one that routes_file names
 }
 
 // Bundle returns the text of the files. Errors in values do not matter here, as the other process has other ones.
 func (s *Source) Bundle() Bundle {
-	s.parseText()
 	var b Bundle
 	for _, d := range s.docs {
-		name, err := filepath.Abs(d.file)
-		if err != nil {
-			name = d.file
+		b.Files = append(b.Files, File{Name: absolute(d.file), Text: strings.Join(d.lines, "\n")})
+	}
+	for i, f := range s.routes {
+		if !slices.ContainsFunc(s.routes[:i], func(other *routesFile) bool { return other.name == f.name }) {
+			b.Files = append(b.Files, File{Name: absolute(f.name), Text: f.text, Routes: true})
 		}
-		b.Files = append(b.Files, File{name, strings.Join(d.lines, "\n")})
 	}
 	return b
+}
+
+func absolute(name string) string {
+	if abs, err := filepath.Abs(name); err == nil {
+		return abs
+	}
+	return name
 }
 
 // Source reads the bundle as Read does the files. All values that this process puts in are secrets: no error and no difference
@@ -45,6 +55,8 @@ func (b Bundle) Source() *Source {
 // includeBundled merges the files of a bundle into the root.
 func (s *Source) includeBundled() {
 	for _, f := range s.bundled {
-		s.includeText(f.Name, []byte(f.Text))
+		if !f.Routes {
+			s.includeText(f.Name, []byte(f.Text))
+		}
 	}
 }

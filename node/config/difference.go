@@ -131,7 +131,7 @@ func (d *differences) walk(p place, s sides) {
 			name, options, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 			at := p
 			switch {
-			case !f.IsExported() || name == "-" || p.at == "" && name == "include":
+			case !f.IsExported() || name == "-" || p.at == "" && name == "include" || name == "routes_file":
 				continue
 			case options != "inline":
 				at = p.below(name)

@@ -74,6 +74,9 @@ func (d *document) errorAtText(tk *token.Token, text, reason string) *Error {
 
 // errorAtValue returns an error with the position of the value at path, or of the closest enclosing value in the files.
 func (s *Source) errorAtValue(path []string, reason string) *Error {
+	if e := s.inRoutes(path, reason); e != nil {
+		return e
+	}
 	for n := len(path); n >= 0 && s.root != nil; n-- {
 		node, doc, ok := s.lookup(path[:n])
 		if !ok {

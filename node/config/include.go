@@ -80,7 +80,7 @@ func (s *Source) matches(pattern string) ([]string, error) {
 		return nil, fmt.Errorf("%q is no pattern: * and ? are wildcards, and [ needs a ]", pattern)
 	}
 	if len(found) == 0 && !strings.ContainsAny(pattern, "*?[") {
-		s.note(pattern, nil)
+		s.note(pattern, "")
 		return nil, fmt.Errorf("%s: no such file", pattern)
 	}
 	return found, nil
@@ -97,7 +97,7 @@ func (s *Source) includeFile(name string, at []string) {
 		if errors.Is(err, fs.ErrNotExist) { // removed since it was found
 			err = fmt.Errorf("%s: %w", name, os.ErrNotExist)
 		}
-		s.note(name, nil)
+		s.note(name, "")
 		s.errs = append(s.errs, s.errorAtValue(at, err.Error()))
 		return
 	}

@@ -49,7 +49,7 @@ func Load(path string, with Program) (*Config, error) {
 
 // Parse is Load for bytes; file is the name that errors use, and the files that it includes are next to it.
 func Parse(file string, data []byte, with Program) (*Config, error) {
-	return newSource(file, string(data), new(plainMemory)).Config(with)
+	return newSource(file, data, nil).Config(with)
 }
 
 // Config returns the configuration that the text describes, on top of the defaults. Text that cannot be used gives Errors.
@@ -65,13 +65,6 @@ func (s *Source) ConfigAfter(with Program, before *proxy.Compiled) (*Config, err
 }
 
 func (s *Source) config(with Program, before *proxy.Compiled) (cfg *Config, errs Errors) {
-	if cfg := s.takePlain(); cfg != nil {
-		cfg.complete()
-		if len(cfg.check(with, before)) == 0 {
-			return cfg, nil
-		}
-	}
-	s.parseText() // it says where the errors are
 	if cfg, errs = s.decoded(); len(errs) > 0 {
 		return nil, errs
 	}
@@ -102,20 +95,11 @@ func (s *Source) decoded() (cfg *Config, errs Errors) {
 		if err := decode(s.root, cfg, yaml.Strict()); err != nil {
 			return nil, s.yamlError(err)
 		}
+		if errs := s.decodeRoutes(cfg); errs != nil {
+			return nil, errs
+		}
 	}
 	return cfg, nil
-}
-
-// takePlain returns the configuration of a plain text on top of the defaults, which the caller may change; nil if the text is not plain.
-func (s *Source) takePlain() *Config {
-	if !s.isPlain {
-		return nil
-	}
-	cfg := s.plain
-	if s.plain = nil; cfg == nil {
-		cfg = readPlain(s.text, s.memory)
-	}
-	return cfg
 }
 
 // yamlError converts an error of the YAML library, which names a token of one of the files.

@@ -283,7 +283,7 @@ func FuzzParse(f *testing.F) {
 		if len(data) > 4096 {
 			return
 		}
-		_ = newSource("node.yaml", string(data), new(plainMemory)).Warnings(time.Now())
+		_ = newSource("node.yaml", data, nil).Warnings(time.Now())
 		cfg, err := Parse("node.yaml", data, Program{Formats: all.Formats()})
 		if err == nil && cfg.Check(Program{Formats: all.Formats()}) != nil {
 			t.Errorf("accepted, then refused: %v", cfg.Check(Program{Formats: all.Formats()}))

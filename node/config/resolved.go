@@ -14,7 +14,8 @@ import (
 // in addresses, and header fields such as Authorization. Zero values are left out.
 func (c *Config) Resolved() ([]byte, error) {
 	shown := c.Redacted()
-	shown.Include = nil // they are in it
+	shown.Include = nil // they are in it, as the routes of files are
+	shown.withoutRoutesFiles()
 	text, err := yaml.Marshal(shown)
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)

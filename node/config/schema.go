@@ -65,7 +65,7 @@ func (s *Source) explain(v *jsonschema.ValidationError) Errors {
 		}
 		return errs
 	}
-	at := v.InstanceLocation
+	at := slices.Concat(s.prefix, v.InstanceLocation)
 	switch k := v.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		var errs Errors

@@ -8,13 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
 	"example.com/ferry/internal/invalid"
+	"example.com/ferry/internal/pace"
 	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/internal/yamlread"
 )
@@ -28,14 +28,12 @@ type Source struct {
 	origins  map[ast.Node]*document
 	patterns []string          // of include, with the folder of the file
 	read     []string          // the files that were read, or are missing
-	content  map[string]uint64 // of read, unless isPlain
+	content  map[string]uint64 // of read
 	errs     Errors
 
-	text    string // of the file, for parse
-	parsed  sync.Once
-	plain   *Config      // what the first call of Config returns on top of; nil for files that are not plain, and after that call
-	isPlain bool         // plainReader reads the text
-	memory  *plainMemory // what the next reading shares with this one
+	routes []*routesFile
+	memory routesMemory // what the next reading shares with this one
+	prefix []string     // of the paths that explain is called for
 
 	env         func(name string) (string, bool)
 	files       func(path string) ([]byte, error)      // nil: those of the disk
@@ -48,30 +46,22 @@ type Source struct {
 }
 
 // Read reads the file at path and the files that it includes. The error is that of reading the file at path.
-func Read(path string) (*Source, error) {
-	return readWith(path, new(plainMemory))
-}
+func Read(path string) (*Source, error) { return ReadAfter(path, nil) }
 
-// ReadAfter is Read for a file that was read before, or nil. What has not changed is not decoded again: the configuration shares memory with
-// that of before, and neither may be changed. Before is used for this once.
+// ReadAfter is Read for a file that was read before, or nil. Lines of files of routes that have not changed are not decoded again: the configuration
+// shares memory with that of before, and neither may be changed. Before is used for this once.
 func ReadAfter(path string, before *Source) (*Source, error) {
-	if before == nil || before.memory == nil {
-		return Read(path)
-	}
-	return readWith(path, before.memory)
-}
-
-func readWith(path string, memory *plainMemory) (*Source, error) {
-	text, err := regularfile.Text(path, MaxFile)
+	data, err := regularfile.Read(path, MaxFile)
 	if errors.Is(err, regularfile.ErrSpecial) { // such as /dev/stdin
-		var data []byte
 		data, err = readPipe(path)
-		text = string(data)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
-	return newSource(path, text, memory), nil
+	if before == nil {
+		before = &Source{}
+	}
+	return newSource(path, data, before.memory), nil
 }
 
 // readPipe is readFile for what can be read once.
@@ -84,26 +74,11 @@ func readPipe(path string) ([]byte, error) {
 	return regularfile.All(f, path, MaxFile)
 }
 
-// newSource reads what the text of a file needs. The tree of a plain text is made when there is an error in it, or a question about it.
-func newSource(path, text string, memory *plainMemory) *Source {
-	s := &Source{env: os.LookupEnv, text: text, memory: memory, docs: []*document{{file: path}}}
-	if s.plain = readPlain(s.text, memory); s.plain == nil {
-		s.parseText()
-		return s
-	}
-	s.isPlain, s.read = true, []string{path}
+// newSource reads what the text of a file needs.
+func newSource(path string, data []byte, memory routesMemory) *Source {
+	s := &Source{env: os.LookupEnv, memory: memory}
+	s.load(path, data)
 	return s
-}
-
-// parseText parses the text of the file with the YAML library, unless that is done.
-func (s *Source) parseText() {
-	s.parsed.Do(func() {
-		if s.origins == nil { // not the source of a bundle
-			path := s.Name()
-			s.docs, s.read = nil, nil
-			s.load(path, []byte(s.text))
-		}
-	})
 }
 
 // readFile returns the content of a regular file of at most MaxFile bytes.
@@ -115,16 +90,28 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
+// readText is readFile for a file of routes, which is read while event loops share the processor.
+func readText(path string) (string, error) {
+	text, err := regularfile.Text(path, MaxRoutesFile)
+	if err != nil {
+		return "", fmt.Errorf("config: %w", err)
+	}
+	return text, nil
+}
+
 // load parses the file, and then those that it includes.
 func (s *Source) load(path string, data []byte) {
 	s.origins, s.secretNodes, s.content = map[ast.Node]*document{}, map[ast.Node]bool{}, map[string]uint64{}
 	s.root = s.parse(path, data)
 	s.include()
+	if s.root != nil {
+		s.readRoutes()
+	}
 }
 
 // parse adds a file and returns its root; nil if it is empty or has an error.
 func (s *Source) parse(path string, data []byte) ast.Node {
-	s.note(path, data)
+	s.note(path, string(data))
 	doc := newDocument(path, data)
 	doc.order = len(s.docs)
 	s.docs = append(s.docs, doc)
@@ -168,19 +155,30 @@ func (d *document) parse(data []byte) (root ast.Node, errs Errors) {
 	return root, nil
 }
 
-// note adds a file to what Watched returns. data is nil for a missing file.
-func (s *Source) note(path string, data []byte) {
+// note adds a file to what Watched returns. text is empty for a missing file.
+func (s *Source) note(path, text string) {
 	if _, known := s.content[path]; !known {
 		s.read = append(s.read, path)
 	}
-	s.content[path] = digest(data)
+	s.content[path] = digest(text)
 }
 
 // seed is that of all digests in this process.
 var seed = maphash.MakeSeed()
 
 // digest changes when a file does.
-func digest(data []byte) uint64 { return maphash.Bytes(seed, data) }
+func digest(text string) uint64 {
+	const piece = 64 << 10
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for len(text) > piece {
+		_, _ = h.WriteString(text[:piece]) // it never fails
+		text = text[piece:]
+		pace.Step()
+	}
+	_, _ = h.WriteString(text)
+	return h.Sum64()
+}
 
 // readSecret returns the content of the file of ${file:PATH}, whose PATH is relative to the folder of the file that has it.
 func (s *Source) readSecret(in *document, path string) ([]byte, error) {
@@ -190,7 +188,7 @@ func (s *Source) readSecret(in *document, path string) ([]byte, error) {
 		open = readFile
 	}
 	data, err := open(path)
-	s.note(path, data)
+	s.note(path, string(data))
 	if err != nil {
 		return nil, err
 	}
@@ -215,15 +213,12 @@ func (d *document) resolve(path string) string {
 // once, such as a pipe, does not change.
 func (s *Source) Stale() bool {
 	return slices.ContainsFunc(s.Watched(), func(path string) bool {
-		data, err := readFile(path) // a file that cannot be read counts as a missing one
+		text, err := readText(path) // a file that cannot be read counts as a missing one
 		if errors.Is(err, regularfile.ErrSpecial) {
 			return false
 		}
-		if s.isPlain && path == s.Name() { // the only one
-			return string(data) != s.text
-		}
 		was, known := s.content[path]
-		return !known || was != digest(data)
+		return !known || was != digest(text)
 	})
 }
 
@@ -247,7 +242,6 @@ func (s *Source) Name() string { return s.docs[0].file }
 // Warnings returns what a node with this configuration, which is valid, runs with, but its user should change: certificates that have
 // expired at now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full.
 func (s *Source) Warnings(now time.Time) []*Error {
-	s.parseText()
 	w := warner{source: s, now: now, within: expirySoon}
 	w.walk(s.root, nil)
 	w.unboundedStreams()
@@ -257,7 +251,6 @@ func (s *Source) Warnings(now time.Time) []*Error {
 // CertificateWarnings returns a warning for each certificate in the files of the configuration that has expired at now, is not valid yet, or
 // expires within a time.
 func (s *Source) CertificateWarnings(now time.Time, within time.Duration) []*Error {
-	s.parseText()
 	w := warner{source: s, now: now, within: within}
 	w.walk(s.root, nil)
 	return w.list
@@ -265,7 +258,6 @@ func (s *Source) CertificateWarnings(now time.Time, within time.Duration) []*Err
 
 // At returns an error of a field, such as listeners[0].address, with the place of its value or of the closest one around it.
 func (s *Source) At(field, reason string) *Error {
-	s.parseText()
 	return s.errorAtValue(steps(field), reason)
 }
 

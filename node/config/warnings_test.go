@@ -54,7 +54,7 @@ proxy:
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := newSource("node.yaml", text, new(plainMemory)).Warnings(c.at)
+			got := newSource("node.yaml", []byte(text), nil).Warnings(c.at)
 			if len(got) != len(c.want) {
 				t.Fatalf("got %v, want %q", got, c.want)
 			}
@@ -70,7 +70,7 @@ proxy:
 // TestWarningsOfStreams: a stream that keeps all until it is acknowledged needs a bound.
 func TestWarningsOfStreams(t *testing.T) {
 	t.Parallel()
-	got := newSource("node.yaml", `
+	got := newSource("node.yaml", []byte(`
 streams:
   - {tags: a, delivery: at-least-once, retention: {age: 1h}}
   - {tags: b, retention: {per_tag: 1}}
@@ -78,7 +78,7 @@ streams:
     delivery: at-least-once
     retention: {per_tag: 1}
   - {tags: d, delivery: at-least-once}
-`, new(plainMemory)).Warnings(time.Now())
+`), nil).Warnings(time.Now())
 	var at []string
 	for _, w := range got {
 		at = append(at, fmt.Sprintf("%d %s", w.Line, w.Field))
