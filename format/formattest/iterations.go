@@ -1,4 +1,4 @@
-//go:build !race && !proof && !arm && !s390x
+//go:build !race && !proof && !386 && !arm && !s390x
 
 package formattest
 

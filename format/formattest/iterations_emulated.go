@@ -1,9 +1,8 @@
-//go:build arm || s390x
+//go:build 386 || arm || s390x
 
 package formattest
 
-// Numbers of random documents and changes on emulated processors. make test-cross emulates these, which makes tests ten
-// times slower. A few documents are enough to find errors in the width of an int or in the order of bytes.
+// Numbers of random documents and changes on the processors of make test-cross. An emulator makes tests ten times slower. A few documents are enough to find errors in the width of an int or in the order of bytes.
 const (
 	generatedDocuments  = 4 // documents from each generator
 	mutantsPerDocument  = 2 // damaged copies of each document

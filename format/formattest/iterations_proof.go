@@ -1,4 +1,4 @@
-//go:build proof && !race && !arm && !s390x
+//go:build proof && !race && !386 && !arm && !s390x
 
 package formattest
 

@@ -1,4 +1,4 @@
-//go:build race && !arm && !s390x
+//go:build race && !386 && !arm && !s390x
 
 package formattest
 

@@ -25,10 +25,11 @@ type batch struct {
 	second   bool     // runs in the second phase
 }
 
-// moduleBatches splits the packages of a module into batches: with and without the race detector, and for each phase. race says that
-// the machine supports the detector. raceAll then uses it in every package.
-func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
-	s, err := selectPackages(dir, "./...")
+// moduleBatches splits the packages of a module into batches: with and without the race detector, those that start programs and the
+// others, and those of the second phase. race says that the machine supports the detector. raceAll then uses it in every package.
+// c selects the packages that a change reaches; nil means all.
+func moduleBatches(dir string, race, raceAll bool, c change) ([]batch, error) {
+	s, err := selectPackages(dir, c)
 	if err != nil {
 		return nil, err
 	}
@@ -38,25 +39,30 @@ func moduleBatches(dir string, race, raceAll bool) ([]batch, error) {
 	case raceAll:
 		s = selection{race: append(s.race, s.plain...)}
 	}
+	kinds := []func(path string) bool{
+		measuresTimes,
+		func(path string) bool { return !measuresTimes(path) && startsPrograms(path) },
+		func(path string) bool { return !measuresTimes(path) && !startsPrograms(path) },
+	}
 	var all []batch
-	for _, second := range []bool{false, true} {
-		for _, detector := range []bool{true, false} {
-			b := batch{dir: dir, second: second}
+	for _, detector := range []bool{true, false} {
+		for i, is := range kinds {
+			b := batch{dir: dir, second: i == 0}
 			packages := s.plain
 			if detector {
 				b.flags, packages = []string{"-race"}, s.race
 			}
 			for _, p := range packages {
-				if startsPrograms(p) == second {
+				if is(p) {
 					b.packages = append(b.packages, p)
 				}
 			}
-			if len(b.packages) > 0 {
+			if slowFirst(b.packages); len(b.packages) > 0 {
 				all = append(all, b)
 			}
 		}
 	}
-	if len(all) == 0 {
+	if len(all) == 0 && c == nil {
 		return []batch{{dir: dir}}, nil // go test without packages says what is wrong with dir
 	}
 	return all, nil

@@ -13,6 +13,7 @@ func TestModuleBatches(t *testing.T) {
 	for name, text := range map[string]string{
 		"go.mod":                  "module example.com/ferry\n",
 		"codec/x_test.go":         "package codec\n",
+		"cpu/x_test.go":           "package cpu\n",
 		"nodes/x_test.go":         "package nodes\n",
 		"node/x_test.go":          "package node\n",
 		"node/config/x_test.go":   "package config\n",
@@ -33,20 +34,20 @@ func TestModuleBatches(t *testing.T) {
 		want          []string
 	}{
 		{"race detector", true, false, []string{
-			"[-race example.com/ferry/proxy] false", "[example.com/ferry/codec example.com/ferry/nodes] false",
-			"[-race example.com/ferry/proxy/interop] true", "[example.com/ferry/node example.com/ferry/node/config] true",
+			"[-race example.com/ferry/proxy/interop] false", "[-race example.com/ferry/proxy] false", "[example.com/ferry/cpu] true",
+			"[example.com/ferry/node example.com/ferry/node/config] false", "[example.com/ferry/codec example.com/ferry/nodes] false",
 		}},
 		{"race detector in all", true, true, []string{
+			"[-race example.com/ferry/cpu] true", "[-race example.com/ferry/proxy/interop example.com/ferry/node example.com/ferry/node/config] false",
 			"[-race example.com/ferry/proxy example.com/ferry/codec example.com/ferry/nodes] false",
-			"[-race example.com/ferry/proxy/interop example.com/ferry/node example.com/ferry/node/config] true",
 		}},
 		{"no compiler", false, true, []string{
-			"[example.com/ferry/codec example.com/ferry/nodes example.com/ferry/proxy] false",
-			"[example.com/ferry/node example.com/ferry/node/config example.com/ferry/proxy/interop] true",
+			"[example.com/ferry/cpu] true", "[example.com/ferry/proxy/interop example.com/ferry/node example.com/ferry/node/config] false",
+			"[example.com/ferry/proxy example.com/ferry/codec example.com/ferry/nodes] false",
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			batches, err := moduleBatches(dir, row.race, row.raceAll)
+			batches, err := moduleBatches(dir, row.race, row.raceAll, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,13 +2,12 @@
 // skipped tests, with the commands that install what a skipped test needs. Its last line has the counts.
 //
 // The race detector is on in packages that start goroutines or share memory (see needsRace), if there is a C compiler. With
-// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user (see emulatedProcessors).
+// -cross, the packages that read and write bytes are also tested on other processors, under qemu-user if need be (see otherProcessors).
 //
 // Packages with a build tag that needs a compiler (see taggedPackages) are tested once more, with the tag.
 //
-// There are two phases. In the first one, two batches of packages run at a time, because many tests wait more than they compute. In
-// the second one, one batch at a time, are the packages that start programs and load (see startsPrograms), so that they do not compete
-// for the cores with all others and with the emulators.
+// There are two phases. In the first one, two batches of packages run at a time: while the tests of programs wait, others are compiled. In
+// the second one, one batch at a time, are the packages that measure times (see measuresTimes).
 //
 // Tests wait for programs, files and sockets, and a machine may stop for seconds at any moment. So a test that failed runs again, alone
 // (see runAgain). If it passes then, it counts as passed, and the report names it. A data race, a panic and a package that does not
@@ -30,10 +29,11 @@ import (
 
 func main() {
 	var o options
-	flag.BoolVar(&o.cross, "cross", false, "also test the packages that read and write bytes under qemu-user; the working directory is the root")
+	flag.BoolVar(&o.cross, "cross", false, "also test the packages that read and write bytes on other processors; the working directory is the root")
 	flag.BoolVar(&o.raceAll, "race", false, "use the race detector in every package")
+	flag.StringVar(&o.since, "since", "", "test only what has changed since the `commit` where this branch left another, and what imports that")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: testrun [-cross] [-race] MODULE-DIRECTORY...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: testrun [-cross] [-race] [-since COMMIT] MODULE-DIRECTORY...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -56,6 +56,7 @@ type options struct {
 	cross   bool // also test crossPackages under emulators
 	raceAll bool // use the race detector in every package
 	strict  bool // a skipped test is a failure
+	since   string
 }
 
 // run tests the modules and writes the report to w. It reports whether all tests passed; skipped tests count as passed unless
@@ -67,17 +68,26 @@ func run(w io.Writer, modules []string, o options) (bool, error) {
 		fmt.Fprintln(w, "no C compiler: testing without -race")
 	}
 	var batches []batch
+	var c change
+	if o.since != "" {
+		var err error
+		if c, err = since(o.since); err != nil {
+			return false, err
+		}
+	}
 	for _, dir := range modules {
-		these, err := moduleBatches(dir, race, o.raceAll)
+		these, err := moduleBatches(dir, race, o.raceAll, c)
 		if err != nil {
 			return false, fmt.Errorf("module %s: %w", dir, err)
 		}
 		batches = append(batches, these...)
-		batches = append(batches, taggedBatches(t, dir, race)...)
+		if o.since == "" {
+			batches = append(batches, taggedBatches(t, dir, race)...)
+		}
 	}
 	if o.cross {
-		for _, f := range emulatedProcessors {
-			if _, err := exec.LookPath(f.emulator); err != nil {
+		for _, f := range otherProcessors() {
+			if _, err := exec.LookPath(f.emulator); err != nil && f.emulator != "" {
 				t.skip(f.platform(), "the tests of "+strings.Join(crossPackages, " "), "needs "+f.emulator+": make deps")
 				continue
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // listedPackage is one package in the output of `go list -json`.
@@ -24,6 +24,9 @@ type listedPackage struct {
 	CgoFiles     []string
 	TestGoFiles  []string
 	XTestGoFiles []string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
 }
 
 func (p listedPackage) testFiles() []string { return slices.Concat(p.TestGoFiles, p.XTestGoFiles) }
@@ -38,31 +41,38 @@ type selection struct {
 	plain []string // packages to test without the race detector
 }
 
-// selectPackages calls needsRace for each package that patterns match in the module of dir. A package that cannot be read is
-// added to plain, because go test reports the reason.
-func selectPackages(dir string, patterns ...string) (selection, error) {
-	args := append([]string{"list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles"}, patterns...)
-	cmd := exec.Command("go", args...)
+// selectPackages calls needsRace for each package in the module of dir, or of those for each that c reaches, if c is not nil. A package that
+// cannot be read is added to plain, because go test reports the reason.
+func selectPackages(dir string, c change) (selection, error) {
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...")
 	cmd.Dir = dir
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return selection{}, fmt.Errorf("%s: %w", cmd, err)
 	}
-	var s selection
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	var all []listedPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listedPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return s, nil
+			break
 		} else if err != nil {
 			return selection{}, fmt.Errorf("the output of go list -json: %w", err)
 		}
+		all = append(all, p)
+	}
+	if c != nil {
+		all = c.reached(all)
+	}
+	var s selection
+	for _, p := range all {
 		if len(p.testFiles()) > 0 && needsRace(p) {
 			s.race = append(s.race, p.ImportPath)
 		} else {
 			s.plain = append(s.plain, p.ImportPath)
 		}
 	}
+	return s, nil
 }
 
 // needsRace reports whether the files of p, with the tests, start goroutines or share memory. That is so if a file has a go

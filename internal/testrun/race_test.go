@@ -32,7 +32,7 @@ func TestSelectPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := selectPackages(dir, "./...")
+	got, err := selectPackages(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
