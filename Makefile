@@ -3,7 +3,8 @@
 # T=30s         how long each fuzz target runs
 # Q=NAME...     questions of bench/; all if empty
 # VERSION=VER   what release makes; that of the commit if empty
-# BASE=COMMIT   what bench-compare and bench-history compare with
+# BASE=COMMIT   what bench-compare and bench-history compare with, and what quick finds the change by (main if empty)
+# P=./PACKAGE   what mutate changes
 # ROUNDS=N      how often bench-compare measures each row and case
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -22,25 +23,35 @@ ROUNDS ?= 7
 # What bench-compare measures if Q is empty: what each message and request passes.
 COMPARED = proxy_http1 proxy_bolt idle_conns stream_hop event_edit field_lookup
 
+# Mutation testing: the module of gremlins.
+GREMLINS = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
+
 # The platforms ferry is built for, beside the one that builds it.
 PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/amd64 freebsd/amd64
 
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
 QUESTIONS = $(if $(Q),$(Q),$(sort $(patsubst bench/%/,%,$(dir $(wildcard bench/*/main*.go)))))
 
-.PHONY: check run test test-cross proof attack lint fuzz bench bench-compare bench-history build build-cross deps gen release help
+.PHONY: check quick run test test-cross proof attack mutate lint fuzz bench bench-compare bench-history build build-cross check-cross deps gen release help
 
 check: build lint test ## build, lint and test: what a change has to pass (default)
+
+quick: ## build, lint what has changed since main, and test the packages that the change reaches: make quick BASE=main
+	go build ./...
+	@test -x bin/golangci-lint || { echo "quick needs golangci-lint: make deps" >&2; exit 1; }
+	bin/golangci-lint run --new-from-merge-base=$(or $(BASE),main) ./...
+	@go build -o bin/testrun ./internal/testrun
+	@bin/testrun -since $(or $(BASE),main) . bench
 
 run: ## run a node with everything embedded and this machine's sensors as live input
 	@go build -o bin/ferry ./cmd/ferry
 	@exec bin/ferry run
 
-test: ## all tests of both modules, with -race where goroutines start or memory is shared; test-cross where qemu-user is installed
+test: ## all tests of both modules, with -race where goroutines start or memory is shared, and test-cross
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -cross . bench
 
-test-cross: ## test field, format, protocol, edgex and codec as linux/arm and as big-endian linux/s390x, under qemu-user
+test-cross: ## test field, format, protocol, edgex and codec with 32 bits (linux/386; elsewhere than on amd64 linux/arm) and as big-endian linux/s390x, under qemu-user
 	@go build -o bin/testrun ./internal/testrun
 	@bin/testrun -cross
 
@@ -54,6 +65,10 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 
 attack: ## the attacks on the proxy of make test, longer and with more clients, and mixed load: make attack MIXED=1h
 	go test -tags attack -count=1 -timeout 4h -v -run '^(TestAttack|TestLeaks|TestMixedLoad|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggl|TestTLSListener|TestSoak)' ./proxy/interop -args -mixed=$(MIXED)
+
+mutate: ## change the code of a package in many ways, and list the changes that its tests do not notice: make mutate P=./internal/balance
+	@test -n "$(P)" || { echo "which package? make mutate P=./internal/balance" >&2; exit 2; }
+	go run $(GREMLINS) unleash $(P)
 
 lint: ## golangci-lint on both modules; the architecture's rules are in .golangci.yml
 	@test -x bin/golangci-lint || { echo "lint needs golangci-lint: make deps" >&2; exit 1; }
@@ -85,6 +100,9 @@ build-cross: ## build ferry for each of PLATFORMS
 		echo "== $$platform"; \
 		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -o /dev/null ./cmd/ferry; \
 	done
+
+check-cross: ## check the types of ferry for each of PLATFORMS, without compiling it
+	@go run ./internal/crosscheck ./cmd/ferry $(PLATFORMS)
 
 deps: ## install what lint, release and the larger test suites need: golangci-lint, nfpm, SOFABolt's jars, packages for Python and, on Debian, chromium nftables iproute2 tmux qemu-user rpm systemd, a JDK and Maven, nginx wrk apache2-utils nghttp2-client curl Python and Node
 	@scripts/deps.sh
