@@ -4,15 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"reflect"
 	"slices"
 
 	"example.com/ferry/node/config"
 )
 
-// prepareStreams opens the streams that the next configuration adds. What the engine keeps of a stream, such as its retention,
-// does not change while the node runs: the engine would remove messages at once, and a refused file must change nothing. The rules of
-// config refuse it.
+// prepareStreams opens the streams that the next configuration adds. A changed retention removes messages at once, and a refused file must
+// change nothing: so the engine gets it when all sections are ready. The rules of config refuse other changes of what the engine keeps.
 func (n *Node) prepareStreams(r *reload) (change, error) {
 	fields := r.last.Changed(r.next, "streams")
 	switch {
@@ -33,6 +33,7 @@ func (n *Node) prepareStreams(r *reload) (change, error) {
 	}
 	return change{differences(p.added, p.removed, p.changed), func() {
 		set()
+		p.bound(n.log)
 		n.streams.replace(p.list)
 	}, p.abort}, nil
 }
@@ -43,6 +44,7 @@ type restored struct {
 	list                    []storedStream
 	added, removed, changed []string
 	made                    []string // streams that the engine did not have before
+	bounded                 []int    // indices in list of the streams with another retention
 }
 
 // open opens those of next that are new.
@@ -57,6 +59,9 @@ func (p *restored) open(next []config.Stream) error {
 		}
 		if !reflect.DeepEqual(old.config, c) {
 			p.changed = append(p.changed, c.Name)
+		}
+		if !reflect.DeepEqual(old.settings, engineConfig(c)) {
+			p.bounded = append(p.bounded, len(p.list))
 		}
 		old.config = c
 		p.list = append(p.list, old)
@@ -90,6 +95,19 @@ func (p *restored) add(at string, c config.Stream) error {
 	}
 	p.list, p.added = append(p.list, opened), append(p.added, c.Name)
 	return nil
+}
+
+// bound has the engine keep what the next configuration says.
+func (p *restored) bound(log *slog.Logger) {
+	for _, i := range p.bounded {
+		s := &p.list[i]
+		opened, err := p.streams.open(s.config)
+		if err != nil { // the settings stay those of before: the next reload tries again
+			log.Error("the retention of a stream is not changed: reload again with another change of streams, or restart the node", "stream", s.config.Name, "err", err)
+			continue
+		}
+		*s = opened
+	}
 }
 
 // abort removes the streams that were made.

@@ -419,9 +419,9 @@ func TestApplyStreams(t *testing.T) {
 	for want, change := range map[string]func(*config.Config){
 		"engine.sync: this change needs a restart":    func(c *config.Config) { c.Engine.Sync = config.SyncInterval },
 		"engine.address: this change needs a restart": func(c *config.Config) { c.Engine = config.Engine{Address: "nats://127.0.0.1:4222"} },
-		"streams[1].retention.age: this change needs a restart": func(c *config.Config) {
+		"streams[1].storage: this change needs a restart": func(c *config.Config) {
 			c.Streams = slices.Clone(c.Streams)
-			c.Streams[1].Retention.Age = time.Hour
+			c.Streams[1].Delivery, c.Streams[1].Redelivery, c.Streams[1].Storage = config.AtMostOnce, config.Redelivery{}, config.StorageMemory
 		},
 	} {
 		if err := n.Apply(changed(n, change)); err == nil || !strings.Contains(err.Error(), want) {
@@ -453,4 +453,53 @@ func TestApplyStreams(t *testing.T) {
 	if s := state(t, n, "events"); s.Records != 1 {
 		t.Errorf("the stream that came back has %d records, want 1", s.Records)
 	}
+}
+
+// TestReloadRetention: a smaller retention removes messages at once, if the whole configuration is applied. Publishers and the next start go on with it.
+func TestReloadRetention(t *testing.T) {
+	t.Parallel()
+	orders, dead := orders()
+	cfg := stores(t, config.EmbeddedEngine, orders, dead)
+	n := build(t, cfg)
+	stop := run(t, n)
+	c, err := client(t, n, "tcp", n.id.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	publish := func() {
+		t.Helper()
+		for range 10 {
+			send(t, c, "orders/1", "a")
+		}
+		if err := c.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish()
+	keep := func(records int64) func(*config.Config) {
+		return func(c *config.Config) {
+			c.Streams = slices.Clone(c.Streams)
+			c.Streams[0].Retention.Messages = records
+		}
+	}
+	if err := n.Apply(changed(n, func(c *config.Config) { keep(3)(c); c.Limits.MaxFrame *= 2 })); err == nil {
+		t.Fatal("max_frame has changed")
+	}
+	if s := state(t, n, "orders"); s.Records != 10 {
+		t.Errorf("a refused configuration has left %d of 10 records", s.Records)
+	}
+	apply(t, n, keep(3))
+	if s := state(t, n, "orders"); s.Records != 3 || s.Last != 10 {
+		t.Errorf("%d records up to %d are left, want 3 up to 10", s.Records, s.Last)
+	}
+	publish()
+	apply(t, n, keep(30))
+	publish()
+	if s := state(t, n, "orders"); s.Records != 13 || s.Last != 30 {
+		t.Errorf("%d records up to %d are left, want 13 up to 30", s.Records, s.Last)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	run(t, build(t, n.config()))
 }

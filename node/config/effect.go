@@ -71,7 +71,7 @@ var rules = []Rule{
 	{"streams[]", Applies, "", "its messages stay in the engine"},
 	{"streams[].tags", NeedsRestart, "", ""},
 	{"streams[].delivery", NeedsRestart, "", ""},
-	{"streams[].retention", NeedsRestart, "", ""},
+	{"streams[].retention", Applies, "messages beyond the new bounds are removed at once", ""},
 	{"streams[].replicas", NeedsRestart, "", ""},
 	{"streams[].storage", NeedsRestart, "", ""},
 	{"streams[].key", NeedsRestart, "", ""},
