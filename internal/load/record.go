@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/ferry/internal/balance"
 )
 
 // maxExamples is how many failures are kept with their text.
@@ -39,7 +41,7 @@ func (s *shard) addLate(late time.Duration) {
 // failures counts failures by kind.
 type failures struct {
 	mu       sync.Mutex
-	kinds    map[string]int
+	kinds    map[string]FailureCount
 	examples []string
 }
 
@@ -50,7 +52,7 @@ func (f *failures) add(failure *Failure) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.kinds == nil {
-		f.kinds = map[string]int{}
+		f.kinds = map[string]FailureCount{}
 	}
 	kind := failure.Kind
 	if _, known := f.kinds[kind]; !known {
@@ -61,7 +63,13 @@ func (f *failures) add(failure *Failure) {
 			f.examples = append(f.examples, failure.Error())
 		}
 	}
-	f.kinds[kind]++
+	count := f.kinds[kind]
+	count.Kind = kind
+	count.Count++
+	if kind == failure.Kind && failure.Outcome != balance.Success {
+		count.Outcome = failure.Outcome.String()
+	}
+	f.kinds[kind] = count
 }
 
 // list returns the kinds, the most frequent first.
@@ -69,8 +77,8 @@ func (f *failures) list() []FailureCount {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	all := []FailureCount{}
-	for kind, n := range f.kinds {
-		all = append(all, FailureCount{kind, n})
+	for _, count := range f.kinds {
+		all = append(all, count)
 	}
 	slices.SortFunc(all, func(a, b FailureCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Kind, b.Kind)) })
 	return all

@@ -29,8 +29,17 @@ type Result struct {
 
 // FailureCount is how often a kind of failure occurred.
 type FailureCount struct {
-	Kind  string `json:"kind"`
-	Count int    `json:"count"`
+	Kind    string `json:"kind"`
+	Outcome string `json:"outcome,omitempty"` // as in the metrics of the proxy; empty if it is not known
+	Count   int    `json:"count"`
+}
+
+// String returns the kind, and the outcome if it is known.
+func (f FailureCount) String() string {
+	if f.Outcome == "" {
+		return f.Kind
+	}
+	return f.Kind + " (" + f.Outcome + ")"
 }
 
 // Throughput is the number of OK responses per second.

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"example.com/ferry/internal/balance"
 )
 
 // server is a Target whose requests take time, and fail.
@@ -190,13 +192,13 @@ func TestFailures(t *testing.T) {
 		r := run(t, t.Context(), &Config{Workers: 4, Requests: 1000}, &server{serve: func(_ context.Context, n int) error {
 			switch {
 			case n%10 == 0:
-				return &Failure{Kind: "status 503", Received: true, Err: errors.New("want 200")}
+				return &Failure{Kind: "status 503", Received: true, Outcome: balance.Failure, Err: errors.New("want 200")}
 			case n%100 == 1:
 				return errors.New("broken")
 			}
 			return nil
 		}}, 0)
-		if r.OK != 890 || r.Failed != 110 || r.Received != 990 || r.Sent != 1000 || len(r.Failures) != 2 || r.Failures[0] != (FailureCount{"status 503", 100}) || r.Failures[1] != (FailureCount{"error", 10}) || len(r.Examples) != 2 {
+		if r.OK != 890 || r.Failed != 110 || r.Received != 990 || r.Sent != 1000 || len(r.Failures) != 2 || r.Failures[0] != (FailureCount{"status 503", "failure", 100}) || r.Failures[1] != (FailureCount{"error", "", 10}) || len(r.Examples) != 2 {
 			t.Errorf("got %+v", r)
 		}
 		l, err := New(nil, &server{refuse: errors.New("refused")})

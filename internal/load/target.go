@@ -3,6 +3,8 @@ package load
 import (
 	"context"
 	"errors"
+
+	"example.com/ferry/internal/balance"
 )
 
 // Target is what requests are sent to.
@@ -24,8 +26,9 @@ type Client interface {
 
 // Failure is the error of a request.
 type Failure struct {
-	Kind     string // what is counted, such as "status 503" or "timeout": one of few
-	Received bool   // a response has arrived, and it is not the expected one
+	Kind     string          // what is counted, such as "status 503" or "timeout": one of few
+	Received bool            // a response has arrived, and it is not the expected one
+	Outcome  balance.Outcome // who has caused it, as the proxy and clients of rpc judge it; Success if that is not known
 	Err      error
 }
 

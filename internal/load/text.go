@@ -49,7 +49,7 @@ func (r *Result) WriteText(w io.Writer, target string) error {
 	if len(r.Failures) > 0 {
 		b.WriteString("\nfailures:\n")
 		for _, f := range r.Failures {
-			fmt.Fprintf(&b, "%8d  %s\n", f.Count, f.Kind)
+			fmt.Fprintf(&b, "%8d  %s\n", f.Count, f)
 		}
 		b.WriteString("examples:\n")
 		for _, text := range r.Examples {

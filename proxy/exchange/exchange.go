@@ -171,7 +171,7 @@ func (x *Exchange) reasonOf(why route.Cause) traffic.Reason {
 		return traffic.ReasonRefused
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return traffic.ReasonConnectTime
-	case upstream.ConnectOutcome(err) == upstream.LocalFailure:
+	case balance.OfConnect(err) == balance.LocalFailure:
 		return traffic.ReasonLocal
 	case errors.As(err, new(syscall.Errno)):
 		return traffic.ReasonUnreachable
@@ -185,7 +185,7 @@ func (x *Exchange) SendsAgain(why route.Cause) bool {
 	if x.resent || x.Route == nil || x.Route.Forward.Retry != nil || x.Cluster.Available() < 2 {
 		return false
 	}
-	if why != route.OnReset && (why != route.OnConnectFailure || !upstream.NeverConnected(x.connectErr)) {
+	if why != route.OnReset && (why != route.OnConnectFailure || !balance.NeverConnected(x.connectErr)) {
 		return false
 	}
 	x.resent = true
@@ -198,7 +198,7 @@ func (x *Exchange) SendsAgain(why route.Cause) bool {
 func (x *Exchange) NotConnected(err error) {
 	x.connectErr = err
 	x.reason = x.reasonOf(route.OnConnectFailure)
-	x.EndAttempt(upstream.ConnectOutcome(err))
+	x.EndAttempt(balance.OfConnect(err))
 }
 
 // Repeat reports whether the route retries a request because of the status of its response. If so, the caller discards

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 )
 
@@ -85,7 +86,7 @@ func (c *Cluster) checkPeriodically(ctx context.Context, e *Endpoint) {
 			}
 		}
 		switch {
-		case err != nil && ConnectOutcome(err) == LocalFailure:
+		case err != nil && balance.OfConnect(err) == LocalFailure:
 			// The endpoint was not probed, because this machine could not connect.
 		case (err != nil) == down:
 			contrary = 0

@@ -1,36 +1,11 @@
 package upstream_test
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"syscall"
 	"testing"
 	"time"
 
 	"example.com/ferry/proxy/upstream"
 )
-
-func TestConnectOutcome(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		err  error
-		want upstream.Outcome
-	}{
-		{syscall.EMFILE, upstream.LocalFailure},
-		{fmt.Errorf("loop: connect: %w", os.NewSyscallError("socket", syscall.ENFILE)), upstream.LocalFailure},
-		{syscall.EADDRNOTAVAIL, upstream.LocalFailure},
-		{syscall.ENOBUFS, upstream.LocalFailure},
-		{syscall.ECONNREFUSED, upstream.ConnectFailure},
-		{syscall.EHOSTUNREACH, upstream.ConnectFailure},
-		{os.ErrDeadlineExceeded, upstream.ConnectFailure},
-		{errors.New("another"), upstream.ConnectFailure},
-	} {
-		if got := upstream.ConnectOutcome(tt.err); got != tt.want {
-			t.Errorf("%v: %v, want %v", tt.err, got, tt.want)
-		}
-	}
-}
 
 // Outcomes that say nothing about an endpoint neither eject the endpoint nor reset its count of failures.
 func TestNotTheEndpointsFault(t *testing.T) {

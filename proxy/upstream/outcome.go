@@ -1,11 +1,6 @@
 package upstream
 
-import (
-	"errors"
-	"syscall"
-
-	"example.com/ferry/internal/balance"
-)
+import "example.com/ferry/internal/balance"
 
 // Outcome is the result of sending a request to an endpoint once. The table of balance.Outcome says what each of them does to the endpoint.
 type Outcome = balance.Outcome
@@ -39,19 +34,3 @@ func (c *Cluster) OfStatus(status int) Outcome {
 
 // OfCode returns the outcome of a response with a gRPC status.
 func OfCode(status int) Outcome { return balance.OfCode(uint32(status)) }
-
-// unconnected are connect errors of an endpoint that has seen nothing of the connection.
-var unconnected = []error{
-	syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENOENT,
-}
-
-// NeverConnected reports whether err of connecting says that the endpoint refused or is unreachable. An error of TLS is none, as another
-// endpoint of the cluster must prove who it is, too.
-func NeverConnected(err error) bool {
-	for _, each := range unconnected {
-		if errors.Is(err, each) {
-			return true
-		}
-	}
-	return false
-}

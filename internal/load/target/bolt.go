@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/internal/load"
 	"example.com/ferry/protocol/bolt"
 	"example.com/ferry/transport"
@@ -58,7 +59,7 @@ func (c *boltClient) Do(ctx context.Context) error {
 		f, need, err := bolt.Next(c.buf[:n], bolt.Limits{})
 		if err != nil {
 			c.socket.drop()
-			return unexpected("not SOFABolt", err)
+			return unexpected("not SOFABolt", balance.Failure, err)
 		}
 		if need == 0 && n >= f.FrameLen() {
 			return c.check(f, n)
@@ -78,14 +79,14 @@ func (c *boltClient) Do(ctx context.Context) error {
 func (c *boltClient) check(f bolt.Frame, n int) error {
 	if f.Type() != bolt.Response || f.ID() != c.frame.ID() || n > f.FrameLen() {
 		c.socket.drop()
-		return unexpected("wrong frame", fmt.Errorf("%v %d and %d bytes more: want the response to %d", f.Type(), f.ID(), n-f.FrameLen(), c.frame.ID()))
+		return unexpected("wrong frame", balance.Failure, fmt.Errorf("%v %d and %d bytes more: want the response to %d", f.Type(), f.ID(), n-f.FrameLen(), c.frame.ID()))
 	}
 	if err := f.CheckCRC(); err != nil {
 		c.socket.drop()
-		return unexpected("wrong CRC", err)
+		return unexpected("wrong CRC", balance.Failure, err)
 	}
 	if f.Status() != bolt.StatusSuccess {
-		return unexpected("status "+f.Status().String(), fmt.Errorf("want %v", bolt.StatusSuccess))
+		return unexpected("status "+f.Status().String(), balance.Failure, fmt.Errorf("want %v", bolt.StatusSuccess))
 	}
 	return nil
 }

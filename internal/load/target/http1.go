@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/internal/load"
 	"example.com/ferry/protocol/http1"
 	"example.com/ferry/transport"
@@ -62,7 +63,7 @@ func (c *http1Client) Do(ctx context.Context) error {
 	if err != nil {
 		var wrong *http1.Error
 		if errors.As(err, &wrong) {
-			return unexpected("not HTTP/1.1", err)
+			return unexpected("not HTTP/1.1", balance.Failure, err)
 		}
 		return failed(err)
 	}

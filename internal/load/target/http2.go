@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/internal/load"
 	"example.com/ferry/protocol/http2"
@@ -82,7 +83,7 @@ func (c *http2Client) Do(ctx context.Context) error {
 	if c.err != nil {
 		var reset http2.StreamError
 		if errors.As(c.err, &reset) {
-			return &load.Failure{Kind: "stream reset", Err: c.err}
+			return &load.Failure{Kind: "stream reset", Outcome: balance.Reset, Err: c.err}
 		}
 		return failed(c.err)
 	}

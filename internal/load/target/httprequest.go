@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/protocol/http1"
 )
 
@@ -88,5 +89,5 @@ func (r *HTTPRequest) checkStatus(status int) error {
 	if r.Expect != 0 {
 		want = strconv.Itoa(r.Expect)
 	}
-	return unexpected(fmt.Sprintf("status %d", status), fmt.Errorf("want %s of %s %s", want, r.methodName(), r.path()))
+	return unexpected(fmt.Sprintf("status %d", status), balance.OfStatus(status, nil), fmt.Errorf("want %s of %s %s", want, r.methodName(), r.path()))
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/internal/load"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
@@ -71,10 +72,11 @@ func (c *rpcClient) Do(ctx context.Context) error {
 	var resp call.Response
 	if err := conn.Call(ctx, &c.head, message, &resp); err != nil {
 		s := call.StatusOf(err)
+		o := balance.OfCode(uint32(s.Code))
 		if s.Code == call.Unavailable || s.Code == call.DeadlineExceeded {
-			return &load.Failure{Kind: s.Code.String(), Err: err}
+			return &load.Failure{Kind: s.Code.String(), Outcome: o, Err: err}
 		}
-		return unexpected(s.Code.String(), err)
+		return unexpected(s.Code.String(), o, err)
 	}
 	defer resp.Release()
 	if env == nil {
@@ -83,11 +85,11 @@ func (c *rpcClient) Do(ctx context.Context) error {
 	out, err := env.ParseResponse(resp.Data)
 	switch {
 	case err != nil:
-		return unexpected("bad envelope", err)
+		return unexpected("bad envelope", balance.Failure, err)
 	case out.Status != nil && out.Status.Code != call.OK:
-		return unexpected(out.Status.Code.String(), out.Status)
+		return unexpected(out.Status.Code.String(), balance.OfCode(uint32(out.Status.Code)), out.Status)
 	case out.ID != id && out.ID != 0: // the envelope of gRPC has no id
-		return unexpected("wrong id", fmt.Errorf("the response in %s has id %d, want %d", c.target.Content.Type, out.ID, id))
+		return unexpected("wrong id", balance.Failure, fmt.Errorf("the response in %s has id %d, want %d", c.target.Content.Type, out.ID, id))
 	}
 	return nil
 }
