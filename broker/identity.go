@@ -8,16 +8,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
-// Credential identifies one client: by a token, by a certificate's common name, or by either.
+// Credential identifies one client: by a token, by a certificate's common name, by the name of the identity and a password, or by any of these.
 type Credential struct {
 	Identity   Identity
 	TokenHash  []byte // SHA-256 of the token; nil if the client has no token
 	CommonName string // common name of a certificate that the listener has verified; "" if the client has none
+	Password   string // hash of the password, which the Broker passes to those who compare it; "" if the client has none
 	Open       bool   // a listener may give the identity to clients without a credential: see LocalConfig.Anonymous
 
-	byToken, byName, unproved *Identity // what clients have that prove themselves so; set by NewIdentities
+	byToken, byName, byPassword, unproved *Identity // what clients have that prove themselves so; set by NewIdentities
 }
 
 // proof is what a client proved its identity by. The zero value is the proof of an Identity that did not come from an
@@ -25,7 +27,8 @@ type Credential struct {
 type proof struct {
 	tokenHash  string // SHA-256 of the client's token; "" if it has proved itself by a certificate
 	commonName string
-	anonymous  bool // the listener has given it the identity
+	password   string // hash of the password
+	anonymous  bool   // the listener has given it the identity
 }
 
 // HashToken returns the TokenHash of a token.
@@ -35,13 +38,17 @@ func HashToken(token []byte) []byte {
 }
 
 // Identities is a set of clients. It never changes, so its methods may overlap.
-type Identities struct{ known []Credential }
+type Identities struct {
+	known  []Credential
+	users  map[string]*Credential // those with a password, by name
+	sample string                 // one of the hashes
+}
 
 // NewIdentities returns the set of these clients. It refuses a client without a credential, and two with the same one.
 func NewIdentities(clients []Credential) (*Identities, error) {
 	for i, c := range clients {
-		if len(c.TokenHash) == 0 && c.CommonName == "" && !c.Open {
-			return nil, fmt.Errorf("broker: identity %q has neither token nor certificate", c.Identity.Name)
+		if len(c.TokenHash) == 0 && c.CommonName == "" && c.Password == "" && !c.Open {
+			return nil, fmt.Errorf("broker: identity %q has neither token, password nor certificate", c.Identity.Name)
 		}
 		for _, d := range clients[:i] {
 			if len(c.TokenHash) > 0 && subtle.ConstantTimeCompare(c.TokenHash, d.TokenHash) == 1 {
@@ -52,12 +59,16 @@ func NewIdentities(clients []Credential) (*Identities, error) {
 			}
 		}
 	}
-	i := &Identities{append([]Credential(nil), clients...)}
+	i := &Identities{known: append([]Credential(nil), clients...), users: map[string]*Credential{}}
 	for k := range i.known {
 		c := &i.known[k]
 		c.byToken = c.proved(proof{tokenHash: string(c.TokenHash)})
 		c.byName = c.proved(proof{commonName: c.CommonName})
+		c.byPassword = c.proved(proof{password: c.Password})
 		c.unproved = c.proved(proof{anonymous: true})
+		if c.Password != "" {
+			i.users[c.Identity.Name], i.sample = c, c.Password
+		}
 	}
 	return i, nil
 }
@@ -93,6 +104,10 @@ func (i *Identities) again(before *Identity) *Identity {
 		c = i.byToken([]byte(p.tokenHash))
 	case p.commonName != "":
 		c = i.byCommonName(p.commonName)
+	case p.password != "":
+		if c = i.users[before.Name]; c != nil && c.Password != p.password {
+			c = nil
+		}
 	case p.anonymous:
 		c = i.open(before.Name)
 	}
@@ -104,8 +119,53 @@ func (i *Identities) again(before *Identity) *Identity {
 		return c.byToken
 	case p.commonName != "":
 		return c.byName
+	case p.password != "":
+		return c.byPassword
 	}
 	return c.unproved
+}
+
+// Password returns the hash with which the password of a user has to be compared, and the identity of a client that has it. Without such a user it returns the
+// hash of another one and no identity: the comparison takes as long, and has to fail. hash is "" if no client has a password.
+func (i *Identities) Password(user string) (hash string, identity *Identity) {
+	if c := i.users[user]; c != nil {
+		return c.Password, c.byPassword
+	}
+	return i.sample, nil
+}
+
+// of returns the identity as a client of this name has it: with the name in place of ${client} in its grants, and that of the identity in place of ${user}. A
+// grant is left out if the name has more than one level, or a wildcard.
+func (id *Identity) of(client string) *Identity {
+	publish, changed := expand(id.Publish, client, id.Name)
+	subscribe, also := expand(id.Subscribe, client, id.Name)
+	if !changed && !also {
+		return id
+	}
+	own := *id
+	own.Publish, own.Subscribe = publish, subscribe
+	return &own
+}
+
+func expand(grants []string, client, user string) (expanded []string, changed bool) {
+	if !slices.ContainsFunc(grants, func(g string) bool { return strings.Contains(g, "${") }) {
+		return grants, false
+	}
+	for _, g := range grants {
+		for _, v := range [2][2]string{{"${client}", client}, {"${user}", user}} {
+			switch {
+			case !strings.Contains(g, v[0]):
+			case v[1] == "" || strings.ContainsAny(v[1], "/+#$"):
+				g = ""
+			default:
+				g = strings.ReplaceAll(g, v[0], v[1])
+			}
+		}
+		if g != "" {
+			expanded = append(expanded, g)
+		}
+	}
+	return expanded, true
 }
 
 // proved returns the identity of a client that has proved itself by p.
@@ -177,7 +237,7 @@ func (i *Identities) Differences(before *Identities) (added, removed, changed []
 }
 
 func (c *Credential) equal(o *Credential) bool {
-	return bytes.Equal(c.TokenHash, o.TokenHash) && c.CommonName == o.CommonName && c.Open == o.Open &&
+	return bytes.Equal(c.TokenHash, o.TokenHash) && c.CommonName == o.CommonName && c.Password == o.Password && c.Open == o.Open &&
 		slices.Equal(c.Identity.Publish, o.Identity.Publish) && slices.Equal(c.Identity.Subscribe, o.Identity.Subscribe) &&
 		slices.Equal(c.Identity.Call, o.Identity.Call) && slices.Equal(c.Identity.Serve, o.Identity.Serve) &&
 		c.Identity.Forward == o.Identity.Forward && c.Identity.TrustValidation == o.Identity.TrustValidation

@@ -79,6 +79,9 @@ type LocalConfig struct {
 	Token []byte
 	TLS   *tls.ConnectionState
 
+	// Identity is who the client is, if it has proved that already: what Listener.Password has returned. Token and TLS mean nothing then.
+	Identity *Identity
+
 	// Anonymous is the name of the identity of a client that has neither token nor verified certificate; "" refuses such clients.
 	// Its Credential must be Open.
 	Anonymous string
@@ -105,7 +108,10 @@ func (b *Broker) NewLocalListener(addr net.Addr, v Validation) *Listener {
 func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	b := l.broker
 	cfg := b.cfg.Load()
-	identity, err := b.identifyLocal(cfg, &c)
+	identity, err := c.Identity, error(nil)
+	if identity == nil {
+		identity, err = b.identifyLocal(cfg, &c)
+	}
 	if err != nil {
 		if due, unlogged := l.refusals.next(time.Now()); due {
 			cfg.Log.Warn("identity refused", "addr", c.Addr, "name", c.Name, "err", err, "unlogged", unlogged)
@@ -164,6 +170,18 @@ func (b *Broker) identifyLocal(cfg *Config, c *LocalConfig) (*Identity, error) {
 		}
 	}
 	return cfg.Identify(c.Token, c.TLS)
+}
+
+// Password returns what Identities.Password does for the present identities. known says that token is that of one of them.
+func (l *Listener) Password(user string, token []byte) (hash string, identity *Identity, known bool) {
+	l.broker.mu.Lock()
+	all := l.broker.identities
+	l.broker.mu.Unlock()
+	if all == nil || all.sample == "" {
+		return "", nil, false
+	}
+	hash, identity = all.Password(user)
+	return hash, identity, all.byToken(HashToken(token)) != nil
 }
 
 // Stores reports whether one stream stores all tags of a filter, so that a subscription can read them from it.

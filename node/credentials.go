@@ -39,7 +39,7 @@ func (n *Node) prepareIdentities(r *reload) (change, error) {
 	}}, nil
 }
 
-// credentials returns the identities that may connect: those of the configuration; "local", which has the token of the data
+// credentials returns the identities that may connect: those of the configuration, and the users of its files; "local", which has the token of the data
 // directory and every grant; and "deployed", with which the functions of ferry deploy connect.
 func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 	tags, services := []string{"#"}, []string{"*", deploy.Service}
@@ -54,14 +54,23 @@ func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 		Identity:  broker.Identity{Name: "local", Publish: tags, Subscribe: tags, Call: services, Serve: services},
 		TokenHash: broker.HashToken([]byte(n.id.Token())),
 	}}
+	logins, field, err := cfg.MQTT.Logins()
+	if err != nil {
+		return nil, fmt.Errorf("node: %s: %w", field, err)
+	}
+	named := map[string]bool{}
 	for _, c := range cfg.Identities {
+		named[c.Name] = true
 		credential := broker.Credential{Identity: broker.Identity{Name: c.Name}, CommonName: c.CommonName}
-		credential.Open = c.Token == "" && c.TokenFile == "" && c.CommonName == "" // the anonymous identity of a listener
+		hash, _ := logins.Named(c, false)
+		credential.Password = string(hash)
+		credential.Open = c.Token == "" && c.TokenFile == "" && c.CommonName == "" && hash == "" // the anonymous identity of a listener
+		_, more := logins.Named(c, credential.Open)
 		if allowed(c, config.VerbPublish) {
-			credential.Identity.Publish = c.Publish
+			credential.Identity.Publish = append(slices.Clip(c.Publish), more.Publish...)
 		}
 		if allowed(c, config.VerbSubscribe) {
-			credential.Identity.Subscribe = c.Subscribe
+			credential.Identity.Subscribe = append(slices.Clip(c.Subscribe), more.Subscribe...)
 		}
 		if allowed(c, config.VerbCall) {
 			credential.Identity.Call = c.Call
@@ -74,12 +83,16 @@ func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 		if slices.Contains(c.Verbs, config.VerbDeploy) {
 			credential.Identity.Call = append(slices.Clip(credential.Identity.Call), deploy.Service)
 		}
-		var field string
-		var err error
 		if credential.TokenHash, field, err = c.TokenHash(); err != nil {
 			return nil, fmt.Errorf("node: %s of identity %s: %w", field, c.Name, err)
 		}
 		all = append(all, credential)
+	}
+	for _, u := range logins.Users {
+		if !named[u.Name] {
+			g := logins.ACL.Of(u.Name)
+			all = append(all, broker.Credential{Identity: broker.Identity{Name: u.Name, Publish: g.Publish, Subscribe: g.Subscribe}, Password: string(u.Hash)})
+		}
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -68,6 +69,8 @@ func changesOf(dir string) map[string]func(*config.Config) {
 		"identities[]":                 func(c c) { c.Identities[1].Subscribe = []string{"a/#"} },
 		"drain":                        func(c c) { c.Drain.Delay = time.Second },
 		"mqtt":                         func(c c) { c.MQTT.Queue *= 2 },
+		"mqtt.password_file":           func(c c) { c.MQTT.PasswordFile = dir + "/empty" },
+		"mqtt.acl_file":                func(c c) { c.MQTT.ACLFile = dir + "/empty" },
 		"mqtt.identity_share":          func(c c) { c.MQTT.IdentityShare = 50 },
 		"engine":                       func(c c) { c.Engine = config.Engine{Address: config.EmbeddedEngine, Sync: config.SyncAlways} },
 		"streams[]":                    func(c c) { c.Streams = append(c.Streams, config.Stream{Name: "more", Tags: config.Filters{"more/#"}}) },
@@ -111,6 +114,9 @@ func TestRules(t *testing.T) {
 	dir := t.TempDir()
 	ca := certstest.NewCA(t, "ca")
 	ca.Write(t, dir, "ca")
+	if err := os.WriteFile(filepath.Join(dir, "empty"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"one", "two"} {
 		ca.Issue(t, certstest.Leaf{Names: []string{"127.0.0.1"}}).Write(t, dir, name)
 	}

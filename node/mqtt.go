@@ -52,7 +52,7 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 
 // identityShare returns mqtt.identity_share, or 100 if there is one identity only.
 func identityShare(cfg *config.Config) int {
-	if len(cfg.Identities) <= 1 {
+	if len(cfg.Identities) <= 1 && cfg.MQTT.PasswordFile == "" {
 		return 100
 	}
 	return cfg.MQTT.IdentityShare

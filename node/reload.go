@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/password"
 	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/node/config"
 )
@@ -76,8 +77,8 @@ type watcher struct {
 // tokenDigest returns a hash that changes when the content of a token file does.
 func tokenDigest(cfg *config.Config) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	for _, file := range cfg.TokenFiles() {
-		data, err := regularfile.Read(file, config.MaxTokenFile)
+	for _, file := range slices.Concat(cfg.TokenFiles(), cfg.LoginFiles()) {
+		data, err := regularfile.Read(file, password.MaxFile)
 		fmt.Fprintf(h, "%q %q %v\n", file, data, err != nil)
 	}
 	h.Sum(sum[:0])
@@ -104,7 +105,7 @@ func stateOf(file string) fileState {
 func (w *watcher) check() {
 	cfg := w.node.config()
 	var now []fileState
-	for _, file := range slices.Concat(w.loaded.Watched(), cfg.Guests(), cfg.TokenFiles()) {
+	for _, file := range slices.Concat(w.loaded.Watched(), cfg.Guests(), cfg.TokenFiles(), cfg.LoginFiles()) {
 		now = append(now, stateOf(file))
 	}
 	if !slices.Equal(now, w.seen) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/loop"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	MaxExpiry     time.Duration // longest time that a session outlives its connection; 0 means 24 h
 	MaxRetained   int           // most retained messages; 0 means 10000
 	RetainedBytes int           // most bytes of them: topics, payloads and properties; 0 means 16 MiB
+	Logins        *edge.Logins  // compares passwords; nil means one of its own
 	IdentityShare int           // percent of MaxSessions, MaxRetained and RetainedBytes that one identity may have if others have nothing; 0 means 100
 	Queue         int           // bytes of messages on their way to one client that it has not acknowledged; 0 means 256 KiB
 	MaxInFlight   int           // the same, in messages; and those of one client that wait to be stored. At most 65535; 0 means 1024
@@ -90,6 +92,9 @@ func (c *Config) fill() error {
 	def(&c.RetainedBytes, 16<<20)
 	def(&c.Queue, 256<<10)
 	def(&c.MaxInFlight, 1024)
+	if c.Logins == nil {
+		c.Logins = edge.NewLogins()
+	}
 	if c.MaxExpiry == 0 {
 		c.MaxExpiry = 24 * time.Hour
 	}

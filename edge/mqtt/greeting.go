@@ -56,8 +56,14 @@ func (h *greeting) Data(c *loop.Conn, p []byte) int {
 	if err == nil {
 		v, err = wire.ParseConnect(packet)
 	}
+	if err == nil && len(v.User) > 0 && len(v.Password) > 0 {
+		if hash, identity, token := h.ls.listener.clients.Password(string(v.User), v.Password); hash != "" && !token {
+			h.ls.checking.begin(c, packet, hash, identity)
+			return packet.Size
+		}
+	}
 	if err == nil {
-		err = h.connect(c, &v)
+		err = h.connect(c, &v, nil)
 	}
 	if err != nil {
 		h.refuse(c, v.Version, peerOf(&v).maxPacket, err)
@@ -114,8 +120,8 @@ func refusal(code wire.ReasonCode, reason string) error {
 	return &wire.Error{Code: code, Reason: reason}
 }
 
-// connect identifies the client and attaches its session. MQTT 5.0, section 3.1.4.
-func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
+// connect identifies the client and attaches its session. proved is the identity of a client whose password was compared. MQTT 5.0, section 3.1.4.
+func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.Identity) error {
 	if method, ok := v.Properties.Text(wire.AuthenticationMethod); ok {
 		return refusal(wire.BadAuthenticationMethod, "no authentication method is known here, such as "+string(method)+": send user and password, or a certificate")
 	}
@@ -130,7 +136,7 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket) error {
 	c := &conn{ls: h.ls, conn: lc, version: v.Version, keepAlive: v.KeepAlive}
 	k := &local{server: h.ls.server, conn: c}
 	client, err := h.ls.listener.clients.Connect(broker.LocalConfig{
-		Name: clientID, Addr: remote(lc), Token: v.Password, TLS: tlsState(lc), Anonymous: *h.ls.listener.open.Load(), Handler: k,
+		Name: clientID, Addr: remote(lc), Identity: proved, Token: v.Password, TLS: tlsState(lc), Anonymous: *h.ls.listener.open.Load(), Handler: k,
 	})
 	if err != nil {
 		return err

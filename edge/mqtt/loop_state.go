@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/edge"
 	"example.com/ferry/loop"
 	"example.com/ferry/loop/tlslayer"
+	wire "example.com/ferry/protocol/mqtt"
 )
 
 // loopState is the part of a Listener that belongs to one loop. Only that loop uses it, except notify and wake.
@@ -21,6 +22,7 @@ type loopState struct {
 	newcomers *edge.Newcomers
 	shaking   *shaking
 	greeting  *greeting
+	checking  *checking
 	closing   *closing
 	batch     *broker.Batch
 	run       run
@@ -42,7 +44,7 @@ func newLoopState(l *Listener, on *loop.Loop, places int) *loopState {
 	ls := &loopState{
 		listener: l, server: l.server, loop: on, batch: broker.NewBatch(l.server.cfg.Broker), newcomers: edge.NewNewcomers(places, newcomersMemory),
 	}
-	ls.shaking = &shaking{ls: ls}
+	ls.shaking, ls.checking = &shaking{ls: ls}, &checking{ls: ls, logins: map[*loop.Conn]*wire.ConnectPacket{}}
 	ls.greeting, ls.closing, ls.turn = &greeting{ls: ls}, &closing{ls: ls}, ls.take
 	return ls
 }

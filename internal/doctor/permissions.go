@@ -22,6 +22,9 @@ func (x *exam) permissions() {
 	for _, name := range x.Node.TokenFiles() {
 		x.secret(name, "a token, with which every user who reads it can act as that client")
 	}
+	if name := x.Node.MQTT.PasswordFile; name != "" {
+		x.secret(name, "hashes of passwords, which every user who reads them can guess")
+	}
 	x.fine("no other user may read the secrets of the node")
 }
 

@@ -53,6 +53,7 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 			errs.add(fmt.Sprintf("names[%d]", i), "%q is no host name and no IP address: write it without scheme and port, as edge-1.example.com or 192.0.2.7", name)
 		}
 	}
+	logins := c.checkLogins(&errs)
 	names := map[string]bool{"local": true, "deployed": true}
 	for i, id := range c.Identities {
 		at := fmt.Sprintf("identities[%d].", i)
@@ -60,9 +61,9 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 			errs.add(at+"name", "%q is taken: names are unique, local is the holder of the token in data_dir, and deployed are the functions that ferry deploy brings", id.Name)
 		}
 		names[id.Name] = true
-		id.check(at, c.anonymous(id.Name), &errs)
+		id.check(at, c.anonymous(id.Name), logins.hash(id.Name) != "", &errs)
 	}
-	c.checkCredentials(&errs)
+	c.checkCredentials(logins, &errs)
 	c.Limits.check(&errs)
 	if c.Drain.Timeout < 10*time.Millisecond {
 		errs.add("drain.timeout", "%v is too short: at least 10ms", c.Drain.Timeout)
@@ -138,14 +139,14 @@ func addFileError(at string, err error, errs *configErrors) {
 }
 
 // check checks an identity. anonymous says that a listener gives it to clients without a credential.
-func (id Identity) check(at string, anonymous bool, errs *configErrors) {
+func (id Identity) check(at string, anonymous, user bool, errs *configErrors) {
 	switch {
 	case id.Name == "":
 		errs.add(at+"name", "empty: name the client")
-	case anonymous && (id.Token != "" || id.TokenFile != "" || id.CommonName != ""):
-		errs.add(at+"name", "%q is the anonymous identity of a listener, and has a token, a token_file or a common_name: name another one there", id.Name)
-	case id.Token == "" && id.TokenFile == "" && id.CommonName == "" && !anonymous:
-		errs.add(at+"name", "%q has nothing to prove itself by: give it a token, a token_file or a common_name", id.Name)
+	case anonymous && (id.Token != "" || id.TokenFile != "" || id.CommonName != "" || id.Password != "" || user):
+		errs.add(at+"name", "%q is the anonymous identity of a listener, and has a token, a token_file, a password or a common_name: name another one there", id.Name)
+	case id.Token == "" && id.TokenFile == "" && id.CommonName == "" && id.Password == "" && !anonymous && !user:
+		errs.add(at+"name", "%q has nothing to prove itself by: give it a token, a token_file, a password or a common_name", id.Name)
 	case id.Token != "" && id.TokenFile != "":
 		errs.add(at+"token_file", "beside token: give one of them")
 	}

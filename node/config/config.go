@@ -145,6 +145,13 @@ type MQTT struct {
 	// identities has more than one entry. It may have less when the others have more, so that there is always room for another one.
 	IdentityShare int `yaml:"identity_share,omitempty" schema:"min=1"`
 
+	// PasswordFile has a line USER:HASH for each user, as ferry passwd and mosquitto_passwd write it. A user that identities names has the grants of both
+	// files; any other one has those of ACLFile. The node reads a changed file within a few seconds.
+	PasswordFile string `yaml:"password_file,omitempty"`
+
+	// ACLFile is an acl_file of mosquitto, without deny. The node reads a changed file within a few seconds.
+	ACLFile string `yaml:"acl_file,omitempty"`
+
 	// Queue bounds the bytes of messages that are on their way to one client and that it has not acknowledged.
 	Queue Size `yaml:"queue,omitempty"`
 
@@ -212,13 +219,17 @@ type Identity struct {
 	// TokenFile is a file with the token.
 	TokenFile string `yaml:"token_file,omitempty"`
 
+	// Password is the hash of the client's password, as ferry passwd prints it. An MQTT client sends the password, and Name as its user.
+	Password string `yaml:"password,omitempty"`
+
 	// CommonName is the subject of the client's certificate.
 	CommonName string `yaml:"common_name,omitempty"`
 
-	// Publish are the tags it may publish to; + and # are wildcards.
+	// Publish are the tags it may publish to; + and # are wildcards. ${client} stands for the name that the client gives, which is the client identifier of
+	// MQTT, and ${user} for Name.
 	Publish []string `yaml:"publish,omitempty"`
 
-	// Subscribe are the tags it may observe; + and # are wildcards.
+	// Subscribe are the tags it may observe; + and # are wildcards, and ${client} and ${user} stand for the same as in publish.
 	Subscribe []string `yaml:"subscribe,omitempty"`
 
 	// Call are the services it may call at other clients of the node: greeter.Greeter, greeter.* or "*".

@@ -66,6 +66,8 @@ var rules = []Rule{
 
 	{"drain", Applies, "", ""},
 	{"mqtt", NeedsRestart, "", ""},
+	{"mqtt.password_file", Applies, "clients with another password are disconnected", ""},
+	{"mqtt.acl_file", Applies, "lost grants end, others stay", ""},
 	{"mqtt.identity_share", Applies, "for new sessions and retained messages", ""},
 	{"engine", NeedsRestart, "", ""},
 	{"streams[]", Applies, "", "its messages stay in the engine"},

@@ -27,7 +27,7 @@ func (e *expressionError) Error() string { return e.text + ": " + e.reason }
 // variableName matches the names of environment variables. POSIX.1-2024, section 8.1.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand returns text with the value of each expression in its place. $${ stands for the text ${, and any other $ for itself. Values
+// expand returns text with the value of each expression in its place. $${ stands for the text ${, and any other $ for itself; ${client} and ${user} stay. Values
 // are not expanded again. The error is an *expressionError, or that of value.
 func expand(text string, value func(expression) (string, error)) (string, error) {
 	var b strings.Builder
@@ -44,6 +44,11 @@ func expand(text string, value func(expression) (string, error)) (string, error)
 		}
 		b.WriteString(before)
 		inner, rest, closed := strings.Cut(behind, "}")
+		if closed && (inner == "client" || inner == "user") { // of grants: the broker puts them in
+			b.WriteString("${" + inner + "}")
+			text = rest
+			continue
+		}
 		if !closed {
 			return "", &expressionError{"${" + firstRunes(inner, 40), "without a closing }: write $${ for the text ${"}
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/ferry/internal/password"
 	"example.com/ferry/internal/regularfile"
 )
 
@@ -46,7 +47,7 @@ func (id Identity) TokenHash() (sum []byte, field string, err error) {
 
 // checkCredentials checks the tokens of all identities, and that no two have the same token or common_name: a client would be the one or the
 // other.
-func (c *Config) checkCredentials(errs *configErrors) {
+func (c *Config) checkCredentials(logins *Logins, errs *configErrors) {
 	tokens, names := map[string]string{}, map[string]string{} // the identity that has it
 	for i, id := range c.Identities {
 		at := fmt.Sprintf("identities[%d].", i)
@@ -58,6 +59,13 @@ func (c *Config) checkCredentials(errs *configErrors) {
 			errs.add(at+field, "the same token as that of identity %q: each has its own", other)
 		case sum != nil:
 			tokens[string(sum)] = id.Name
+		}
+		if id.Password != "" {
+			if err := password.Hash(id.Password).Check(); err != nil {
+				errs.add(at+"password", "%v", err)
+			} else if logins.hash(id.Name) != "" {
+				errs.add(at+"password", "%q has one in mqtt.password_file, too: leave one of them out", id.Name)
+			}
 		}
 		if other, taken := names[id.CommonName]; taken {
 			errs.add(at+"common_name", "%q is that of identity %q, too: each has its own", id.CommonName, other)

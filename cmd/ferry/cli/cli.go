@@ -30,6 +30,7 @@ type grammar struct {
 	Admin       adminCmd       `cmd:"" group:"node" help:"Show and change a running node: log level, endpoints, connections, profiles."`
 	Upgrade     upgradeCmd     `cmd:"" group:"node" help:"Replace the process of a running node, without refusing a connection."`
 	Schema      schemaCmd      `cmd:"" group:"node" help:"Print the JSON Schema of a configuration."`
+	Passwd      passwdCmd      `cmd:"" group:"node" help:"Set the password of an MQTT user."`
 	Backup      backupCmd      `cmd:"" group:"node" help:"Save streams and data directory of a node while it runs."`
 	Restore     restoreCmd     `cmd:"" group:"node" help:"Make a data directory from a backup."`
 	Pub         pubCmd         `cmd:"" group:"stream" help:"Publish the messages on standard input."`

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/template"
 
+	"example.com/ferry/internal/pki"
 	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
@@ -121,7 +122,7 @@ func nativeAddresses(cfg *config.Config, addresses []string) (native []string, w
 			web = nearby.Replace(address)
 		case strings.HasPrefix(scheme, "mqtt") && mqtt == "":
 			if host, port, err := net.SplitHostPort(rest); err == nil {
-				mqtt = "-h " + host + " -p " + port
+				mqtt = "-h " + host + " -p " + port + mosquittoFlags(cfg, cfg.Listeners[i])
 			}
 		}
 	}
@@ -132,6 +133,19 @@ func nativeAddresses(cfg *config.Config, addresses []string) (native []string, w
 		mqtt = ""
 	}
 	return native, web, mqtt
+}
+
+// mosquittoFlags returns the flags with which mosquitto's clients trust a listener and log in to it, with the token of the data directory.
+func mosquittoFlags(cfg *config.Config, l config.Listener) (flags string) {
+	if l.Scheme() == "mqtts" && l.CertFile == "" {
+		flags = " --cafile " + shellWord(filepath.Join(cfg.DataDir, pki.CAFile))
+	} else if l.Scheme() == "mqtts" {
+		flags = " --tls-use-os-certs"
+	}
+	if l.Anonymous == "" {
+		flags += ` -u local -P "$(cat ` + shellWord(filepath.Join(cfg.DataDir, pki.TokenFile)) + `)"`
+	}
+	return flags
 }
 
 // invocation returns how the user called this program. For the temporary binary of go run it is the go run command.

@@ -8,11 +8,11 @@ _ferry() {
 	fi
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
-		run|check|doctor|diff|top|admin|upgrade|schema|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
+		run|check|doctor|diff|top|admin|upgrade|schema|passwd|backup|restore|pub|sub|stream|new|deploy|dev|call|load|get|set|convert|conformance|completion|version) verb=$word; break ;;
 		esac
 	done
 	case $verb in
-	'') flags='--help --version' words='run check doctor diff top admin upgrade schema backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
+	'') flags='--help --version' words='run check doctor diff top admin upgrade schema passwd backup restore pub sub stream new deploy dev call load get set convert conformance completion version' ;;
 	run)
 		flags='--help --quiet --config'
 		case $prev in
@@ -144,6 +144,10 @@ _ferry() {
 		esac ;;
 	schema)
 		flags='--help --quiet'
+		case $prev in
+		esac ;;
+	passwd)
+		flags='--help --quiet --delete'
 		case $prev in
 		esac ;;
 	backup)

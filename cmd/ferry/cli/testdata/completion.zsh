@@ -10,6 +10,7 @@ _ferry() {
 		'admin:Show and change a running node: log level, endpoints, connections, profiles.'
 		'upgrade:Replace the process of a running node, without refusing a connection.'
 		'schema:Print the JSON Schema of a configuration.'
+		'passwd:Set the password of an MQTT user.'
 		'backup:Save streams and data directory of a node while it runs.'
 		'restore:Make a data directory from a backup.'
 		'pub:Publish the messages on standard input.'
@@ -205,6 +206,14 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]'
+		;;
+	passwd)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-D --delete)'{-D,--delete}'[Remove the user from the file.]' \
+			':file:_files' \
+			':user:_files'
 		;;
 	backup)
 		_arguments -s \

@@ -1,0 +1,214 @@
+package edge
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"example.com/ferry/internal/password"
+)
+
+// Errors of Logins.Check.
+var (
+	ErrPassword     = errors.New("edge: the password is not that of the user")
+	ErrLoginsFailed = errors.New("edge: too many logins of this user have failed from this address: try again later")
+	ErrLoginsBusy   = errors.New("edge: too many logins wait to be checked")
+)
+
+// Bounds of Logins.
+const (
+	waitingLogins  = 256              // logins that wait to be compared
+	waitingOfOne   = 32               // of one address
+	rememberedTime = 10 * time.Minute // for which a login is not compared again
+	remembered     = 64 << 10         // logins
+	failureWindow  = time.Minute      // in which failures are counted together
+	ofUser         = 5                // failures of a user from an address, of which the last one costs time
+	ofHost         = 100              // the same of all users from an address
+	maxPenalty     = 64 * time.Second // of one more failure
+	maxFailures    = 16 << 10         // pairs of address and user
+)
+
+// Logins compares passwords with their hashes, which takes long on purpose: on goroutines of its own, of which at most as many run as there are CPUs but one. A
+// login that was right is remembered for a while, by a keyed hash, so that many clients that come back at once are served at once. All methods may overlap.
+type Logins struct {
+	key [32]byte // of the hashes of what is remembered; another one in each process
+
+	mu       sync.Mutex
+	running  int
+	waiting  []login
+	from     map[string]int                  // logins that wait, by host
+	verified map[[sha256.Size]byte]time.Time // until when
+	failures map[string]*failures            // by login.from and login.host
+}
+
+type login struct {
+	hash     password.Hash
+	password []byte
+	id       [sha256.Size]byte
+	host     string
+	from     string // host and user
+	known    bool   // there is such a user
+	done     func(error)
+}
+
+// failures are failed logins from an address, of one user or of all.
+type failures struct {
+	count int
+	last  time.Time
+	until time.Time // before that, logins are refused
+}
+
+// NewLogins returns an empty Logins.
+func NewLogins() *Logins {
+	l := &Logins{from: map[string]int{}, verified: map[[sha256.Size]byte]time.Time{}, failures: map[string]*failures{}}
+	_, _ = rand.Read(l.key[:]) // does not fail
+	return l
+}
+
+// Check compares the password of a user who has connected from addr, HOST:PORT, with a hash. If known is false, there is no such user: the comparison takes
+// its time and fails. Check calls done once, at once or on another goroutine: with nil, or
+// one of the errors above. It copies secret.
+func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret []byte, done func(error)) {
+	at := login{hash: hash, id: l.id(user, hash, secret), host: addr, known: known, done: done}
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		at.host = host
+	}
+	at.from = at.host + "\x00" + user
+	now := time.Now()
+	l.mu.Lock()
+	if decided, err := l.decide(&at, now); decided {
+		l.mu.Unlock()
+		done(err)
+		return
+	}
+	at.password = append([]byte(nil), secret...)
+	if l.running == workers() {
+		l.waiting = append(l.waiting, at)
+		l.from[at.host]++
+		l.mu.Unlock()
+		return
+	}
+	l.running++
+	l.mu.Unlock()
+	go l.work(at)
+}
+
+// decide returns how a login ends that is not compared. The penalty comes before what is remembered: otherwise passwords could be guessed without one. The
+// caller holds the lock.
+func (l *Logins) decide(at *login, now time.Time) (decided bool, err error) {
+	if l.penalized(at.from, now) {
+		return true, ErrLoginsFailed
+	}
+	if until, known := l.verified[at.id]; known && now.Before(until) {
+		delete(l.failures, at.from)
+		return true, nil
+	}
+	busy := l.running == workers() && (len(l.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne)
+	if !busy && !l.penalized(at.host, now) {
+		return false, nil
+	}
+	l.failed(at.from, ofUser, now) // the client has learned that nothing like it is remembered
+	if busy {
+		return true, ErrLoginsBusy
+	}
+	return true, ErrLoginsFailed
+}
+
+func (l *Logins) penalized(from string, now time.Time) bool {
+	f := l.failures[from]
+	return f != nil && now.Before(f.until)
+}
+
+// workers is how many comparisons run at once.
+func workers() int { return max(runtime.GOMAXPROCS(0)-1, 1) }
+
+// id returns what a login is remembered by.
+func (l *Logins) id(user string, hash password.Hash, secret []byte) (sum [sha256.Size]byte) {
+	m := hmac.New(sha256.New, l.key[:])
+	for _, part := range [][]byte{[]byte(user), []byte(hash), secret} {
+		part := sha256.Sum256(part) // of one length, so that no two logins look alike
+		m.Write(part[:])
+	}
+	m.Sum(sum[:0])
+	return sum
+}
+
+// work compares at, and then what waits.
+func (l *Logins) work(at login) {
+	for {
+		ok := at.hash.Matches(at.password) && at.known
+		clear(at.password)
+		l.mu.Lock()
+		err := l.settle(&at, ok, time.Now())
+		next, more := login{}, len(l.waiting) > 0
+		if more {
+			next = l.waiting[0]
+			l.waiting[0] = login{}
+			l.waiting = l.waiting[1:]
+			if l.from[next.host]--; l.from[next.host] == 0 {
+				delete(l.from, next.host)
+			}
+		} else {
+			l.running--
+		}
+		l.mu.Unlock()
+		at.done(err)
+		if !more {
+			return
+		}
+		at = next
+	}
+}
+
+// settle notes how a login has ended. The caller holds the lock.
+func (l *Logins) settle(at *login, ok bool, now time.Time) error {
+	if ok {
+		delete(l.failures, at.from)
+		makeRoom(l.verified, remembered, func(until time.Time) bool { return !now.Before(until) })
+		l.verified[at.id] = now.Add(rememberedTime)
+		return nil
+	}
+	l.failed(at.from, ofUser, now)
+	l.failed(at.host, ofHost, now)
+	return ErrPassword
+}
+
+// failed counts a failure, of which so many cost time. The caller holds the lock.
+func (l *Logins) failed(from string, most int, now time.Time) {
+	f := l.failures[from]
+	if f == nil {
+		makeRoom(l.failures, maxFailures, func(f *failures) bool { return now.After(f.until) && now.Sub(f.last) > failureWindow })
+		f = &failures{}
+		l.failures[from] = f
+	}
+	if now.Sub(f.last) > failureWindow && now.Sub(f.until) > failureWindow {
+		f.count = 0
+	}
+	f.count++
+	if f.last = now; f.count >= most {
+		f.until = now.Add(min(time.Second<<min(f.count-most, 16), maxPenalty))
+	}
+}
+
+// makeRoom removes entries that are over if there are as many as may be, and some other one if none is.
+func makeRoom[K comparable, V any](m map[K]V, most int, over func(V) bool) {
+	if len(m) < most {
+		return
+	}
+	for k, v := range m {
+		if over(v) {
+			delete(m, k)
+		}
+	}
+	for k := range m {
+		if len(m) < most {
+			return
+		}
+		delete(m, k)
+	}
+}

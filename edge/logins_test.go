@@ -1,0 +1,135 @@
+package edge
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"example.com/ferry/internal/password"
+)
+
+// secretHash is mosquitto's hash of "secret", which takes little time to compare.
+const secretHash = password.Hash("$6$K9mBvydC9k6Yqtsa$MuaMYBrtwtb0oq3NFpymRSR7n2HmQevGw7CJFo1SFaQZPf8gBic9mfUnepckvabo9TV83YA+WLSP26qJm1zz0Q==")
+
+func check(l *Logins, user, addr, secret string) (err error) {
+	var done sync.WaitGroup
+	done.Add(1)
+	l.Check(user, addr, secretHash, user != "nobody", []byte(secret), func(e error) {
+		err = e
+		done.Done()
+	})
+	done.Wait()
+	return err
+}
+
+// TestLogins: five failures of a user from an address make the next logins wait, twice as long each time, and harm nobody else.
+func TestLogins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLogins()
+		want := func(what string, got, want error) {
+			t.Helper()
+			if !errors.Is(got, want) {
+				t.Errorf("%s: got %v, want %v", what, got, want)
+			}
+		}
+		for range 5 {
+			want("a wrong password", check(l, "dev", "1.2.3.4:5", "wrong"), ErrPassword)
+		}
+		for _, penalty := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			want("within the penalty", check(l, "dev", "1.2.3.4:6", "secret"), ErrLoginsFailed)
+			want("another address", check(l, "dev", "1.2.3.5:5", "secret"), nil)
+			want("another user", check(l, "other", "1.2.3.4:5", "secret"), nil)
+			time.Sleep(penalty - time.Millisecond)
+			want("the end of the penalty", check(l, "dev", "1.2.3.4:6", "wrong"), ErrLoginsFailed)
+			time.Sleep(2 * time.Millisecond)
+			want("one more failure", check(l, "dev", "1.2.3.4:6", "wrong"), ErrPassword)
+		}
+		time.Sleep(8*time.Second + time.Millisecond)
+		want("the right password", check(l, "dev", "1.2.3.4:6", "secret"), nil)
+		for range 4 {
+			want("failures are forgotten", check(l, "dev", "1.2.3.4:6", "wrong"), ErrPassword)
+		}
+		want("fewer than five failures", check(l, "dev", "1.2.3.4:6", "secret"), nil)
+	})
+}
+
+// TestUnknownUser: a user that is not known fails, also with the password of the user whose hash is compared, and is never remembered.
+func TestUnknownUser(t *testing.T) {
+	l := NewLogins()
+	for range 3 {
+		if err := check(l, "nobody", "1.2.3.4:5", "secret"); !errors.Is(err, ErrPassword) {
+			t.Errorf("got %v, want %v", err, ErrPassword)
+		}
+	}
+	if len(l.verified) > 0 {
+		t.Error("it is remembered")
+	}
+}
+
+// TestManyUsers: an address that tries many users has to wait, while the logins from it that are remembered, and other addresses, do not.
+func TestManyUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLogins()
+		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range ofHost {
+			_ = check(l, fmt.Sprint("user", i), "1.2.3.4:5", "wrong")
+		}
+		if err := check(l, "fresh", "1.2.3.4:5", "secret"); !errors.Is(err, ErrLoginsFailed) {
+			t.Errorf("a further user: got %v, want %v", err, ErrLoginsFailed)
+		}
+		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
+			t.Errorf("a login that is remembered: %v", err)
+		}
+		if err := check(l, "fresh", "1.2.3.5:5", "secret"); err != nil {
+			t.Errorf("another address: %v", err)
+		}
+	})
+}
+
+// TestLoginsRemembered: a login that was right needs no comparison for a while, and one with another password or hash does.
+func TestLoginsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLogins()
+		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
+			t.Fatal(err)
+		}
+		at := func(user, secret string, hash password.Hash) (known bool) {
+			l.running = workers() // no comparison can begin
+			l.waiting = make([]login, waitingLogins)
+			defer func() { l.running, l.waiting, l.failures = 0, nil, map[string]*failures{} }()
+			var err error
+			l.Check(user, "1.2.3.4:5", hash, true, []byte(secret), func(e error) { err = e })
+			return !errors.Is(err, ErrLoginsBusy)
+		}
+		if !at("dev", "secret", secretHash) {
+			t.Error("a login is compared again at once")
+		}
+		if at("dev", "wrong", secretHash) || at("other", "secret", secretHash) || at("dev", "secret", secretHash+"x") {
+			t.Error("another login is remembered")
+		}
+		time.Sleep(rememberedTime)
+		if at("dev", "secret", secretHash) {
+			t.Error("a login is remembered for longer than it may")
+		}
+	})
+}
+
+// TestLoginsBounds: what is remembered of logins, right and wrong, is bounded.
+func TestLoginsBounds(t *testing.T) {
+	l := NewLogins()
+	now := time.Now()
+	for i := range maxFailures + 100 {
+		_ = l.settle(&login{from: fmt.Sprint(i)}, false, now)
+	}
+	for i := range remembered + 100 {
+		_ = l.settle(&login{id: [32]byte{byte(i), byte(i >> 8), byte(i >> 16)}}, true, now)
+	}
+	if len(l.failures) > maxFailures || len(l.verified) > remembered {
+		t.Errorf("%d failures, %d logins", len(l.failures), len(l.verified))
+	}
+}

@@ -1,0 +1,77 @@
+package mqtt_test
+
+import (
+	"testing"
+
+	"example.com/ferry/broker"
+	wire "example.com/ferry/protocol/mqtt"
+)
+
+// secretHash is mosquitto's hash of "secret".
+const secretHash = "$6$K9mBvydC9k6Yqtsa$MuaMYBrtwtb0oq3NFpymRSR7n2HmQevGw7CJFo1SFaQZPf8gBic9mfUnepckvabo9TV83YA+WLSP26qJm1zz0Q=="
+
+// TestLogin: a user with a password has the grants of its identity, with the names of client and user in them, until the password is another one.
+func TestLogin(t *testing.T) {
+	identities := func(hash string) *broker.Identities {
+		ids, err := broker.NewIdentities([]broker.Credential{
+			{Identity: broker.Identity{Name: "dev", Publish: []string{"up/${user}/${client}"}, Subscribe: []string{"#"}}, Password: hash},
+			{Identity: broker.Identity{Name: "machine", Publish: []string{"#"}, Subscribe: []string{"#"}}, TokenHash: broker.HashToken([]byte("token"))},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	ids := identities(secretHash)
+	r := newRig(t, setup{broker: broker.Config{Identify: ids.Identify}})
+	r.broker.SetIdentities(ids)
+	as := func(user, password string) func(*wire.ConnectPacket) {
+		return func(p *wire.ConnectPacket) { p.User, p.Password = []byte(user), []byte(password) }
+	}
+	for _, v := range versions {
+		for _, bad := range [][2]string{{"dev", "wrong"}, {"nobody", "secret"}, {"dev", "token"}} {
+			c := r.dial(v)
+			if c.greet("x", as(bad[0], bad[1])); c.connack.Code != wire.BadUserNameOrPassword {
+				t.Errorf("%v: user %q with password %q: %v", v, bad[0], bad[1], c.connack.Code)
+			}
+			c.closed()
+		}
+		r.connect(v, "y", as("machine", "token")).quiet()
+	}
+	gone := r.dial(wire.V5) // ends while its password is compared, or soon after
+	b, err := wire.AppendConnect(nil, &wire.ConnectPacket{Version: wire.V5, ClientID: []byte("gone"), User: []byte("dev"), Password: []byte("secret")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.write(b)
+	_ = gone.conn.Close()
+	c := r.connect(wire.V5, "pump-1", as("dev", "secret"))
+	watch := r.connect(wire.V5, "watch", as("machine", "token"))
+	watch.sub("up/#", 0)
+	c.publish("up/dev/pump-1", "mine")
+	watch.want("up/dev/pump-1", "mine", 0)
+	for _, topic := range []string{"up/dev/pump-2", "up/other/pump-1"} {
+		c.send(wire.PublishPacket{QoS: 1, ID: 7, Topic: []byte(topic), Payload: []byte("x")})
+		if a := c.ack(wire.Puback, 7); a.Code != wire.NotAuthorized {
+			t.Errorf("publishing on %s: %v", topic, a.Code)
+		}
+	}
+	for _, id := range []string{"+", "#", "a/b"} {
+		wild := r.connect(wire.V5, id, as("dev", "secret"))
+		wild.send(wire.PublishPacket{QoS: 1, ID: 7, Topic: []byte("up/dev/pump-1"), Payload: []byte("x")})
+		if a := wild.ack(wire.Puback, 7); a.Code != wire.NotAuthorized {
+			t.Errorf("client %q may publish as another one: %v", id, a.Code)
+		}
+	}
+	r.broker.SetIdentities(identities(secretHash)) // the grants stay those of the client
+	c.publish("up/dev/pump-1", "again")
+	watch.want("up/dev/pump-1", "again", 0)
+	other := "$6$K9mBvydC9k6Yqtsb" + secretHash[len("$6$K9mBvydC9k6Yqtsa"):]
+	r.broker.SetIdentities(identities(other))
+	c.read(wire.Disconnect)
+	c.closed()
+	c = r.dial(wire.V5)
+	if c.greet("pump-1", as("dev", "secret")); c.connack.Code != wire.BadUserNameOrPassword {
+		t.Errorf("the password before: %v", c.connack.Code)
+	}
+}
