@@ -16,6 +16,9 @@ import (
 // is delivered again, and later messages with its key wait for it. Calls for one key never overlap. The message is done once
 // all messages that the handler has sent by out, before it returned, to tags that are stored at least once, are stored.
 // If the function is lost before that, the message is delivered again, so the handler may send them twice.
+//
+// A message that a handler sends by out says through how many functions it has come. The node drops it above 16, so that functions that
+// publish what they observe come to an end.
 type Handler interface {
 	Handle(ctx context.Context, in *Message, out Sender) error
 }

@@ -35,6 +35,7 @@ type Broker struct {
 	kept       keptSockets
 	routeAge   atomic.Uint64 // routes of another age are built again; changed with mu held
 	keptBytes  atomic.Int64  // of the windows of durables without members
+	cycles     logGate       // of messages that came through too many functions
 
 	mu         sync.Mutex
 	identities *Identities // nil until SetIdentities

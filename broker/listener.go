@@ -20,7 +20,7 @@ type Listener struct {
 
 	certified func(*tls.ConnectionState) bool // given to CloseCertified; nil before; guarded by the broker's lock
 	anonymous *string                         // given to SetAnonymous; nil before; guarded by the broker's lock
-	refusals  refusalLog                      // of Connect
+	refusals  logGate                         // of Connect
 }
 
 // listenerGone is the reason in GOAWAY of clients whose listener was removed.

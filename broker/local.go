@@ -140,15 +140,14 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	return local, nil
 }
 
-// refusalLog limits the lines in the log about identities that Connect refuses to one a second. A peer needs no new connection for the
-// next attempt: it can try at the rate of its requests.
-type refusalLog struct {
+// logGate limits the lines in the log about something that peers can cause at the rate of their requests or messages to one a second.
+type logGate struct {
 	last     atomic.Int64 // time of the last line, as clock.Now
-	unlogged atomic.Int64 // refusals since then
+	unlogged atomic.Int64 // events since then
 }
 
-// next reports whether a line is due, and how many refusals since the last one had none.
-func (r *refusalLog) next(now time.Time) (due bool, unlogged int64) {
+// next reports whether a line is due, and how many events since the last one had none.
+func (r *logGate) next(now time.Time) (due bool, unlogged int64) {
 	last, at := r.last.Load(), clock.At(now)
 	if at-last < int64(time.Second) || !r.last.CompareAndSwap(last, at) {
 		r.unlogged.Add(1)

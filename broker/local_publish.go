@@ -164,7 +164,12 @@ func (t *Batch) append(p *publisher, buf *bufpool.Buf, m *Message) error {
 	} else {
 		before := len(buf.B)
 		buf.B = native.AppendExtendedPub(buf.B, h, m.Extension, m.Payload)
-		native.ClearNodeTLVs(native.Frame(buf.B[before:]).Extension())
+		if !native.AcceptTLVs(native.Frame(buf.B[before:]).Extension(), false) {
+			buf.B = buf.B[:before]
+			p.logCycle()
+			t.drop(p, m, dropCycle)
+			return errCycle
+		}
 	}
 	return nil
 }

@@ -182,3 +182,10 @@ func (p *publisher) skip(bytes int, notice native.NoticeFrame, c *ledger.Confirm
 	p.account.Enter(ledger.Run{Bytes: bytes, Notice: notice, Confirmations: c})
 	return true
 }
+
+// logCycle logs that a message of p came through too many functions.
+func (p *publisher) logCycle() {
+	if due, unlogged := p.session.broker.cycles.next(time.Now()); due {
+		p.session.log.Warn("a message was dropped: functions publish what they observe", "tag", p.tag.name, "functions", native.MaxFunctions, "unlogged", unlogged)
+	}
+}

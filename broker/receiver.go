@@ -171,11 +171,14 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	return end, nil
 }
 
+// errCycle refuses a message that has come through too many functions.
+var errCycle = &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("the message has come through %d functions: they publish what they observe", native.MaxFunctions)}
+
 // validate checks the payload of f as the listener is configured, and sets the flags of f accordingly. It removes what a client could
-// forge from the extension of f. It keeps FlagForwarded: a frame that is refused behind others of its run is read again.
+// forge from the extension of f, and counts the functions that the message has come through. It keeps FlagForwarded: a frame that is refused behind others of its run is read again.
 func (r *receiver) validate(f native.Frame) error {
-	if f.HasExtension() {
-		native.ClearNodeTLVs(f.Extension())
+	if f.HasExtension() && !native.AcceptTLVs(f.Extension(), f.Flags()&native.FlagForwarded != 0) {
+		return errCycle
 	}
 	if f.Flags()&native.FlagValid != 0 && r.session.identity.Load().TrustValidation {
 		f.SetFlags(f.Flags() & (native.FlagAddressed | native.FlagForwarded | native.FlagValid))
@@ -212,8 +215,12 @@ func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (fl
 	return native.FlagValid, nil
 }
 
-// dropInvalid drops a frame with an invalid payload.
+// dropInvalid drops a frame that validate has refused.
 func (r *receiver) dropInvalid(p *publisher, f native.Frame, why error) error {
+	if why == errCycle { //nolint:errorlint // validate does not wrap it
+		p.logCycle()
+		return r.drop(p, f, dropCycle, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: errCycle.Code, Reason: errCycle.Reason})
+	}
 	return r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeInvalid, Reason: why.Error()})
 }
 

@@ -35,10 +35,11 @@ const (
 	dropForbidden             // the publisher's grant for the tag was taken away while it was connected
 	dropLoop                  // another node forwarded a message that this node had forwarded before
 	dropHops                  // another node forwarded a message that has passed the most nodes
+	dropCycle                 // the message has come through as many functions as a message may: they publish what they observe
 	dropReasons
 )
 
-var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved", "forbidden", "loop", "hops"}
+var dropNames = [dropReasons]string{"queue_full", "invalid", "subscriber_gone", "no_such_source", "unobserved", "forbidden", "loop", "hops", "cycle"}
 
 // Snapshot is a copy of a Broker's counters and queues at one moment.
 type Snapshot struct {

@@ -73,9 +73,9 @@ func TestSendAllocatesNothing(t *testing.T) {
 // TestHandlingAllocatesNothing covers a handler of a durable that sends nothing. What is acknowledged once a turn is not counted.
 func TestHandlingAllocatesNothing(t *testing.T) {
 	m := &membership{}
-	h := (*handling)(nil).begin(nil, m, nil)
+	h := (*handling)(nil).begin(nil, m, nil, 0)
 	if n := testing.AllocsPerRun(200, func() {
-		h = h.begin(nil, m, nil)
+		h = h.begin(nil, m, nil, 0)
 		h.end(nil)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -40,7 +40,7 @@ func (b *Batch) Add(ctx context.Context, m ferry.Message) error {
 	if s.client.spooler != nil && m.To == 0 {
 		return s.Send(ctx, m)
 	}
-	extended, err := s.isExtended(&m)
+	extended, err := s.isExtended(&m, descent{})
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (b *Batch) Add(ctx context.Context, m ferry.Message) error {
 		}
 	}
 	g := b.grant
-	size := g.frameSize(&m, extended)
+	size := g.frameSize(&m, extended, descent{})
 	if size > g.conn.maxFrame {
 		return fmt.Errorf("%w on tag %q", tooLong(g.conn, size), s.tag)
 	}
@@ -64,7 +64,7 @@ func (b *Batch) Add(ctx context.Context, m ferry.Message) error {
 		b.frames = bufpool.Get(max(batchSize, size))
 	}
 	b.timeless = b.timeless || m.Time == 0
-	b.frames.B = g.appendFrame(b.frames.B, &m, extended, m.Time)
+	b.frames.B = g.appendFrame(b.frames.B, &m, extended, m.Time, descent{})
 	return nil
 }
 

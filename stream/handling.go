@@ -19,6 +19,7 @@ type handling struct {
 	member *membership
 
 	mu       sync.Mutex
+	from     descent      // of what the handler sends
 	refusing *refusedKeys // of the inbox of the messages
 	messages []handled    // to acknowledge
 	waits    int          // outputs that are not stored, and 1 while the handler runs
@@ -35,17 +36,18 @@ type handled struct {
 
 var _ ferry.Sender = (*handling)(nil)
 
-// begin returns a handling for the next call with messages of m. It is last, if that can be used again.
-func (last *handling) begin(c *Client, m *membership, refusing *refusedKeys) *handling {
+// begin returns a handling for the next call, with messages of m that have come through so many functions. It is last, if that can be used
+// again.
+func (last *handling) begin(c *Client, m *membership, refusing *refusedKeys, functions uint8) *handling {
 	if last != nil && last.member == m {
 		last.mu.Lock()
 		defer last.mu.Unlock()
 		if !last.used {
-			last.refusing, last.messages, last.waits = refusing, last.messages[:0], 1
+			last.refusing, last.messages, last.waits, last.from.functions = refusing, last.messages[:0], 1, functions
 			return last
 		}
 	}
-	return &handling{client: c, member: m, refusing: refusing, waits: 1}
+	return &handling{client: c, member: m, from: descent{true, functions}, refusing: refusing, waits: 1}
 }
 
 // Send publishes a message; see ferry.Sender. A message in a spool counts as stored.
@@ -60,8 +62,9 @@ func (h *handling) Send(ctx context.Context, m ferry.Message) error {
 	h.mu.Lock()
 	h.used = true
 	h.waits++
+	from := h.from
 	h.mu.Unlock()
-	kept, err := s.send(ctx, &m, sending{told: h})
+	kept, err := s.send(ctx, &m, sending{told: h, from: from})
 	if !kept {
 		h.settle(nil)
 	}

@@ -70,6 +70,7 @@ func (in *inbox) push(frames []byte, shared *bufpool.Buf) {
 type worker struct {
 	msg      ferry.Message
 	msgs     []ferry.Message
+	out      *output   // nil before the first call with a message of no durable
 	handling *handling // of the last call with a message of a durable
 	loggedAt time.Time // when this worker last logged a failure
 }
@@ -131,7 +132,7 @@ func (w *worker) handleEach(p *pool, in *inbox, piece peer.Piece) {
 	for b := piece.Frames; len(b) > 0 && p.ctx.Err() == nil; {
 		n := native.Size(b)
 		w.msg = in.message(native.Frame(b[:n:n]), piece.Buf)
-		_ = w.call(p, in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) }) // counted and logged
+		_ = w.call(p, in, func() error { return p.handler.Handle(p.ctx, &w.msg, w.output(p, b[:n:n])) }) // counted and logged
 		messages++
 		if bytes += n; bytes >= p.window/8 {
 			count()
@@ -151,9 +152,18 @@ func (w *worker) handleBatch(p *pool, in *inbox, piece peer.Piece) {
 		b = b[n:]
 	}
 	p.client.stats.handled.Add(uint64(len(w.msgs)))
-	_ = w.call(p, in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, p.client) }) // counted and logged
+	_ = w.call(p, in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, w.output(p, piece.Frames)) }) // counted and logged
 	in.credit.add(len(piece.Frames))
 	clear(w.msgs)
+}
+
+// output returns the Sender of a call with the messages of frames.
+func (w *worker) output(p *pool, frames []byte) ferry.Sender {
+	if w.out == nil {
+		w.out = &output{client: p.client}
+	}
+	w.out.functions.Store(uint32(functionsOf(frames)))
+	return w.out
 }
 
 // call calls a handler through handle. It counts and logs an error or a panic, and returns it.

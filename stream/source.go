@@ -82,6 +82,10 @@ func (c *Client) lookUp(tag string) *Source {
 // If the node stores the tag at least once, the Client keeps a copy of the message until it is stored, and sends it again when the
 // connection was lost. It may then be stored twice, unless it has an ID. The credit of the tag bounds the copies.
 func (c *Client) Send(ctx context.Context, m ferry.Message) error {
+	return c.send(ctx, m, descent{})
+}
+
+func (c *Client) send(ctx context.Context, m ferry.Message, from descent) error {
 	if c.spooler != nil && m.To == 0 {
 		_, err := c.spooler.store(ctx, &m)
 		return err
@@ -90,7 +94,7 @@ func (c *Client) Send(ctx context.Context, m ferry.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.send(ctx, &m, sending{})
+	_, err = s.send(ctx, &m, sending{from: from})
 	return err
 }
 
@@ -121,12 +125,13 @@ type sending struct {
 	told      settler // is told what has become of the message, if the tag is stored and messages are kept; may be nil
 	mustStore bool    // the error for a tag that is not stored is ErrNotStored
 	over      *conn   // if not nil: send over this connection, or return errConnectionLost
+	from      descent
 }
 
 // send publishes m. kept reports whether the client keeps a copy until the message is stored: it does for a tag that is stored, unless
 // there is a spool.
 func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept bool, err error) {
-	extended, err := s.isExtended(m)
+	extended, err := s.isExtended(m, how.from)
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +140,7 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept 
 		if err != nil {
 			return false, err
 		}
-		size := g.frameSize(m, extended)
+		size := g.frameSize(m, extended, how.from)
 		switch {
 		case how.over != nil && g.conn != how.over:
 			return false, errConnectionLost
@@ -155,7 +160,7 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept 
 		if now == 0 {
 			now = g.writer.Now()
 		}
-		tail := g.appendFrame(g.writer.Tail(size), m, extended, now)
+		tail := g.appendFrame(g.writer.Tail(size), m, extended, now, how.from)
 		g.writer.SetTail(tail)
 		g.credit -= size
 		kept = g.stored && s.client.spooler == nil
@@ -167,10 +172,10 @@ func (s *Source) send(ctx context.Context, m *ferry.Message, how sending) (kept 
 	}
 }
 
-// isExtended reports whether m needs an extension: it has a key or an id. The error refuses those.
-func (s *Source) isExtended(m *ferry.Message) (bool, error) {
+// isExtended reports whether m needs an extension: a handler publishes it, or it has a key or an id. The error refuses those.
+func (s *Source) isExtended(m *ferry.Message, from descent) (bool, error) {
 	if len(m.Key)+len(m.ID) == 0 {
-		return false, nil
+		return from.handled, nil
 	}
 	return true, checkKey(s.tag, m)
 }
@@ -179,22 +184,22 @@ func (s *Source) isExtended(m *ferry.Message) (bool, error) {
 func (g *publishGrant) extends() bool { return g.conn.peer.Version() >= native.StoredVersion }
 
 // frameSize returns the size of the frame of m, in bytes.
-func (g *publishGrant) frameSize(m *ferry.Message, extended bool) int {
+func (g *publishGrant) frameSize(m *ferry.Message, extended bool, from descent) int {
 	size := native.PubHeaderSize + len(m.Payload)
 	if extended && g.extends() {
-		size += extensionSize(m)
+		size += extensionSize(m, from)
 	}
 	return size
 }
 
 // appendFrame appends the frame of m.
-func (g *publishGrant) appendFrame(dst []byte, m *ferry.Message, extended bool, now int64) []byte {
+func (g *publishGrant) appendFrame(dst []byte, m *ferry.Message, extended bool, now int64, from descent) []byte {
 	h := native.PubHeader{Type: m.Type, Tag: g.id, Source: g.conn.id, Time: now}
 	if m.To != 0 {
 		h.Flags, h.Source = native.FlagAddressed, m.To
 	}
 	if extended && g.extends() {
-		return appendExtended(dst, h, m)
+		return appendExtended(dst, h, m, from)
 	}
 	return native.AppendPub(dst, h, m.Payload)
 }

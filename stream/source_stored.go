@@ -105,9 +105,12 @@ func checkKey(tag string, m *ferry.Message) error {
 }
 
 // extensionSize returns the length of a message's extension, with padding.
-func extensionSize(m *ferry.Message) int {
+func extensionSize(m *ferry.Message, from descent) int {
 	const entry = 3 // type and length
 	n := 0
+	if from.handled {
+		n += entry + 1
+	}
 	if len(m.Key) > 0 {
 		n += entry + len(m.Key)
 	}
@@ -118,7 +121,11 @@ func extensionSize(m *ferry.Message) int {
 }
 
 // appendExtended appends a PUB with the extension of m.
-func appendExtended(dst []byte, h native.PubHeader, m *ferry.Message) []byte {
-	var room [native.MaxKey + native.MaxID + 8]byte
-	return native.AppendExtendedPub(dst, h, native.AppendMessageTLVs(room[:0], m), m.Payload)
+func appendExtended(dst []byte, h native.PubHeader, m *ferry.Message, from descent) []byte {
+	var room [native.MaxKey + native.MaxID + 12]byte
+	extension := room[:0]
+	if from.handled {
+		extension = append(extension, byte(native.TLVFunctions), 0, 1, from.functions)
+	}
+	return native.AppendExtendedPub(dst, h, native.AppendMessageTLVs(extension, m), m.Payload)
 }

@@ -265,7 +265,7 @@ func (d *spooler) confirm(cn *conn, sent <-chan uint64) {
 func (cn *conn) checkSize(m *ferry.Message) error {
 	size := native.PubHeaderSize + len(m.Payload)
 	if cn.peer.Version() >= native.StoredVersion {
-		size += extensionSize(m)
+		size += extensionSize(m, descent{})
 	}
 	if size > cn.maxFrame {
 		return tooLong(cn, size)

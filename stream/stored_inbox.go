@@ -125,11 +125,12 @@ func (w *worker) handleStored(p *pool, in *inbox, piece peer.Piece, o origin) {
 	t := w.newStoredTurn(p, in, o)
 	for b := piece.Frames; len(b) > 0 && t.goesOn(); {
 		n := native.Size(b)
-		w.msg = in.storedMessage(native.Frame(b[:n:n]), piece.Buf)
+		frame := b[:n:n]
+		w.msg = in.storedMessage(frame, piece.Buf)
 		b = b[n:]
 		if !t.refused(&w.msg, n) {
 			t.messages++
-			t.callOne()
+			t.callOne(frame)
 		}
 		if t.bytes += n; t.bytes >= p.window/8 {
 			t.report()
@@ -138,15 +139,15 @@ func (w *worker) handleStored(p *pool, in *inbox, piece peer.Piece, o origin) {
 	t.report()
 }
 
-// callOne calls the handler with w.msg.
-func (t *storedTurn) callOne() {
+// callOne calls the handler with w.msg, the message of frame.
+func (t *storedTurn) callOne(frame []byte) {
 	w, p := t.worker, t.pool
 	if !t.member.durable() {
-		_ = w.call(p, t.in, func() error { return p.handler.Handle(p.ctx, &w.msg, p.client) }) // counted and logged
+		_ = w.call(p, t.in, func() error { return p.handler.Handle(p.ctx, &w.msg, w.output(p, frame)) }) // counted and logged
 		return
 	}
 	message := [1]ferry.Message{w.msg} // the handler may change w.msg
-	w.handling = w.handling.begin(p.client, t.member, t.in.stored.refusing)
+	w.handling = w.handling.begin(p.client, t.member, t.in.stored.refusing, functionsOf(frame))
 	if err := w.call(p, t.in, func() error { return p.handler.Handle(p.ctx, &w.msg, w.handling) }); err != nil {
 		w.handling.end(nil)
 		t.failed(&message[0], err)
@@ -168,21 +169,21 @@ func (w *worker) handleStoredBatch(p *pool, in *inbox, piece peer.Piece, o origi
 	t.bytes = len(piece.Frames)
 	if len(w.msgs) > 0 && t.goesOn() {
 		t.messages = uint64(len(w.msgs))
-		t.callBatch()
+		t.callBatch(piece.Frames)
 	}
 	t.report()
 	clear(w.msgs)
 }
 
-// callBatch calls the handler with w.msgs.
-func (t *storedTurn) callBatch() {
+// callBatch calls the handler with w.msgs, which are messages of frames.
+func (t *storedTurn) callBatch(frames []byte) {
 	w, p := t.worker, t.pool
 	if !t.member.durable() {
-		_ = w.call(p, t.in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, p.client) }) // counted and logged
+		_ = w.call(p, t.in, func() error { return p.batch.HandleBatch(p.ctx, w.msgs, w.output(p, frames)) }) // counted and logged
 		return
 	}
 	given := w.msgs // the handler gets a slice of its own
-	w.handling = w.handling.begin(p.client, t.member, t.in.stored.refusing)
+	w.handling = w.handling.begin(p.client, t.member, t.in.stored.refusing, functionsOf(frames))
 	err := w.call(p, t.in, func() error { return p.batch.HandleBatch(p.ctx, append([]ferry.Message(nil), given...), w.handling) })
 	var each ferry.BatchError
 	if err != nil && !errors.As(err, &each) {

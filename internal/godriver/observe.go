@@ -19,6 +19,7 @@ type subscription struct {
 	driver   *driver
 	number   int
 	running  *stream.Running
+	publish  string        // tag on which the handler publishes each payload; "" means none
 	released chan struct{} // closed by release
 	once     sync.Once
 
@@ -37,7 +38,7 @@ func (d *driver) subscribe(i *conformance.Instruction) error {
 	if err != nil {
 		return err
 	}
-	s := &subscription{driver: d, number: i.Sub, released: make(chan struct{}), outcomes: i.Outcomes}
+	s := &subscription{driver: d, number: i.Sub, publish: i.Publish, released: make(chan struct{}), outcomes: i.Outcomes}
 	s.running, err = d.client.Start(d.ctx, stream.Function{
 		Observe: []string{i.Filter}, Where: i.Where, Group: i.Group, Addressed: i.Addressed, Policy: policy, Window: int(i.Window), Queue: int(i.Queue),
 		Durable: i.Durable, From: from, Handler: ferry.HandlerFunc(s.handle),
@@ -83,11 +84,16 @@ func parseFrom(from string, value uint64) (stream.From, error) {
 var errByOrder = errors.New("by order of the kit")
 
 // handle reports a message, and does what the kit wants.
-func (s *subscription) handle(ctx context.Context, in *ferry.Message, _ ferry.Sender) error {
+func (s *subscription) handle(ctx context.Context, in *ferry.Message, out ferry.Sender) error {
 	s.driver.report(conformance.Report{
 		Event: "message", Sub: s.number, Tag: in.Tag, Type: in.Type.String(), Payload: in.Payload, Time: in.Time, Source: uint32(in.Source),
 		Sequence: in.Sequence, Deliveries: in.Deliveries, Key: string(in.Key), MessageID: in.ID,
 	})
+	if s.publish != "" {
+		if err := out.Send(ctx, ferry.Message{Tag: s.publish, Payload: in.Payload}); err != nil {
+			return err
+		}
+	}
 	what, argument, _ := strings.Cut(s.outcome(), ":")
 	switch what {
 	case "ok":

@@ -35,6 +35,7 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 		f.checkStored(at, c.Streams, errs)
 		f.checkPipeline(at, c.Streams, errs)
 	}
+	c.checkCycles(errs)
 	if memory := c.WasmMemory(); memory > c.Limits.WasmMemory {
 		errs.add("limits.wasm_memory", "%v, but the code and the instances of the wasm guests may have %v together: lower their concurrency or memory, or raise the limit",
 			c.Limits.WasmMemory, memory)

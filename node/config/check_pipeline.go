@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"example.com/ferry/internal/invalid"
@@ -77,4 +78,54 @@ func (f Function) checkState(at string, streams []Stream, errs *configErrors) {
 			errs.add(fmt.Sprintf("%sobserve[%d]", at, i), "%q matches the function's own state, %s", filter, below)
 		}
 	}
+}
+
+// checkCycles checks that results of a pipeline do not come back to it through others. pipeline.Check finds a pipeline that observes its own.
+func (c *Config) checkCycles(errs *configErrors) {
+	next := map[int][]int{} // by index of the function: the pipelines that get its results
+	for i, from := range c.Functions {
+		if _, err := pipeline.Check(from.Pipeline, from.Observe); err != nil {
+			continue
+		}
+		results := pipeline.Outputs(from.Pipeline)
+		for j, to := range c.Functions {
+			if len(to.Pipeline) > 0 && slices.ContainsFunc(to.Observe, func(filter string) bool {
+				return topic.CheckFilter(filter) == nil && topic.Overlap(results, filter)
+			}) {
+				next[i] = append(next[i], j)
+			}
+		}
+	}
+	for i, f := range c.Functions {
+		if path := pathBack(next, i); path != nil {
+			names := make([]string, len(path))
+			for k, j := range path {
+				names[k] = c.Functions[j].Name
+			}
+			errs.add(fmt.Sprintf("functions[%d].pipeline[%d].publish", i, len(f.Pipeline)-1),
+				"%q comes back to the function through %s: its results would never end", pipeline.Outputs(f.Pipeline), strings.Join(names, ", "))
+			return
+		}
+	}
+}
+
+// pathBack returns the nodes on the shortest way from a node of a graph back to itself; nil if there is none.
+func pathBack(next map[int][]int, start int) []int {
+	before := map[int]int{}
+	for reached := []int{start}; len(reached) > 0; reached = reached[1:] {
+		for _, to := range next[reached[0]] {
+			if to == start {
+				var path []int
+				for at := reached[0]; at != start; at = before[at] {
+					path = append([]int{at}, path...)
+				}
+				return path
+			}
+			if _, known := before[to]; !known {
+				before[to] = reached[0]
+				reached = append(reached, to)
+			}
+		}
+	}
+	return nil
 }

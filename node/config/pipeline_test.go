@@ -124,3 +124,26 @@ func TestPipelineRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestPipelinesThatFeedEachOther: results that come back to their function through others are refused, and a chain is not.
+func TestPipelinesThatFeedEachOther(t *testing.T) {
+	t.Parallel()
+	const chain = `
+functions:
+  - {name: a, observe: [x/#], pipeline: [{publish: 'y/#'}]}
+  - {name: b, observe: [y/+], pipeline: [{publish: 'z/{kind}'}]}
+  - {name: c, observe: [z/#], pipeline: [{publish: TAG}]}
+  - {name: other, observe: [y/#], pipeline: [{publish: o}]}
+  - {name: program, observe: ['#'], run: averages}
+`
+	for _, row := range []struct{ tag, want string }{
+		{"w", ""},
+		{"x/back", `node.yaml:3:52: functions[0].pipeline[0].publish: "y/#" comes back to the function through b, c: its results would never end`},
+		{"y/1", `functions[1].pipeline[0].publish: "z/+" comes back to the function through c: its results would never end`},
+	} {
+		_, err := Parse("node.yaml", []byte(strings.Replace(chain, "TAG", row.tag, 1)), Program{Functions: []string{"averages"}})
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: got %v, want %q", row.tag, err, row.want)
+		}
+	}
+}

@@ -240,11 +240,13 @@ func (s *Source) Watched() []string {
 func (s *Source) Name() string { return s.docs[0].file }
 
 // Warnings returns what a node with this configuration, which is valid, runs with, but its user should change: certificates that have
-// expired at now, are not valid yet, or expire within 14 days, and streams that grow until the disk is full.
+// expired at now, are not valid yet, or expire within 14 days, streams that grow until the disk is full, and deployed functions that may feed
+// each other.
 func (s *Source) Warnings(now time.Time) []*Error {
 	w := warner{source: s, now: now, within: expirySoon}
 	w.walk(s.root, nil)
 	w.unboundedStreams()
+	w.deployedCycles()
 	return w.list
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -8,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/topic"
+	"example.com/ferry/protocol/native"
 )
 
 // expirySoon is how long before its expiry Warnings reports a certificate.
@@ -75,6 +78,33 @@ func (w *warner) unboundedStreams() {
 		if !bounded {
 			w.list = append(w.list, w.source.errorAtValue(at(),
 				"no retention: the stream grows until the disk is full, and then its publishers wait; bound it, such as retention: {age: 168h, size: 1GiB}"))
+		}
+	}
+}
+
+// deployedCycles warns about deployed functions that may publish what they may observe, if both are listed.
+func (w *warner) deployedCycles() {
+	filters := func(field string) (all []string) {
+		value, _, _ := w.source.lookup([]string{"deploy", field})
+		list, _ := value.(*ast.SequenceNode)
+		if list == nil {
+			return nil
+		}
+		for _, each := range list.Values {
+			if text, ok := plain(each).(*ast.StringNode); ok && topic.CheckFilter(text.Value) == nil {
+				all = append(all, text.Value)
+			}
+		}
+		return all
+	}
+	observed := filters("subscribe")
+	for i, published := range filters("publish") {
+		for _, filter := range observed {
+			if topic.Overlap(published, filter) {
+				w.list = append(w.list, w.source.errorAtValue([]string{"deploy", "publish", strconv.Itoa(i)},
+					fmt.Sprintf("%q has tags of deploy.subscribe, %q: deployed functions may feed each other, and the node drops what has come through %d of them", published, filter, native.MaxFunctions)))
+				break
+			}
 		}
 	}
 }

@@ -87,3 +87,22 @@ streams:
 		t.Errorf("got %v, want %s", at, want)
 	}
 }
+
+// TestWarningsOfCycles: deployed functions may publish what they observe only with a warning, if both grants are listed.
+func TestWarningsOfCycles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ deploy, want string }{
+		{"{publish: [alerts/#], subscribe: [sensors/#]}", ""},
+		{"{publish: [alerts/#]}", ""},
+		{"{publish: [a/b, out/#], subscribe: [in, out/+]}", `node.yaml:1:25: deploy.publish[1]: "out/#" has tags of deploy.subscribe, "out/+": deployed functions may feed each other`},
+	} {
+		got := newSource("node.yaml", "deploy: "+c.deploy+"\n", new(plainMemory)).Warnings(time.Now())
+		text := ""
+		if len(got) > 0 {
+			text = got[0].Error()
+		}
+		if len(got) > 1 || (c.want == "") != (len(got) == 0) || !strings.HasPrefix(text, c.want) {
+			t.Errorf("%s: got %v, want %q", c.deploy, got, c.want)
+		}
+	}
+}

@@ -22,6 +22,7 @@ const (
 	TLVID           TLV = 9  // bytes, at most MaxID: idempotency key. The stream stores one message of those of a tag with the same key
 	TLVDeadLetter   TLV = 10 // where a dead letter comes from: DeadLetter
 	TLVMQTT         TLV = 11 // PUB: what MQTT says of the message: flags u8, the publisher u64 if flag 8 is set, properties of MQTT 5
+	TLVFunctions    TLV = 12 // u8: through how many functions the message has come. The client of a function copies it from the message that it handles; the node adds 1
 	TLVMetadata     TLV = 16 // CALL: metadata; REPLY, DATA: header. A length u8, the name, the value
 	TLVTrailer      TLV = 17 // REPLY: as TLVMetadata
 	TLVMessage      TLV = 18 // REPLY: text that explains the code
@@ -38,18 +39,38 @@ func (t TLV) OfNode() bool {
 	return false
 }
 
-// ClearNodeTLVs overwrites the entries of an extension that only nodes write with padding.
-func ClearNodeTLVs(extension []byte) {
+// MaxFunctions is the most functions that a message may come through. A node drops what a further one publishes.
+const MaxFunctions = 16
+
+// AcceptTLVs changes the extension of a PUB for those that a node delivers it to. Entries that only nodes write become padding. If the PUB
+// is not forwarded by another node, the entry TLVFunctions counts one more; AcceptTLVs returns false if it is MaxFunctions already.
+func AcceptTLVs(extension []byte, forwarded bool) bool {
 	for rest := extension; len(rest) > 0; {
-		t, _, n := nextTLV(rest)
-		if n == 0 {
-			return
-		}
-		if t.OfNode() {
+		t, value, n := nextTLV(rest)
+		switch {
+		case n == 0:
+			return true
+		case t.OfNode() || t == TLVFunctions && len(value) != 1:
 			clear(rest[:n]) // each byte is an entry of TLVPadding
+		case t != TLVFunctions || forwarded:
+		case value[0] >= MaxFunctions:
+			return false
+		default:
+			value[0]++
 		}
 		rest = rest[n:]
 	}
+	return true
+}
+
+// Functions returns through how many functions the message of a PUB has come.
+func (f Frame) Functions() uint8 {
+	if f.HasExtension() {
+		if value, ok := Entry(f.Extension(), TLVFunctions); ok && len(value) == 1 {
+			return value[0]
+		}
+	}
+	return 0
 }
 
 // tlvHeader is the length of the type and the length of an entry, in bytes.

@@ -61,6 +61,12 @@ var storedSamples = []sample{
 		},
 	},
 	{
+		"PUB tag 5, source 7, time 1, raw \"x\", of the handler of a message that has come through 3 functions",
+		AppendExtendedPub(nil, PubHeader{0, ferry.Raw, 5, 7, 1}, AppendTLV(nil, TLVFunctions, []byte{3}), []byte("x")),
+		uint8(3),
+		func(f Frame) (any, error) { return f.Functions(), nil },
+	},
+	{
 		"PUB by name \"orders/17\", time 1, raw \"x\", sequence number 9, delivered 2 times before, key \"k1\", idempotency key \"o-17\"",
 		AppendStoredPub(nil, PubHeader{Time: 1}, Stored{"orders/17", 9, 2}, keyAndID, []byte("x")),
 		StoredPub{[]byte("orders/17"), []byte("k1"), []byte("o-17"), 9, 2},

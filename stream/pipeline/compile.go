@@ -26,6 +26,22 @@ func Check(steps []Step, observe []string) (stateful bool, err error) {
 	return err == nil && p.slots > 0, err
 }
 
+// Outputs returns a filter that matches all tags that valid steps publish on.
+func Outputs(steps []Step) string {
+	levels := strings.Split(steps[len(steps)-1].Publish, "/")
+	for i, text := range levels {
+		if isField(text) {
+			levels[i] = "+"
+		}
+	}
+	return strings.Join(levels, "/")
+}
+
+// isField reports whether a level of publish is the value of a field.
+func isField(level string) bool {
+	return strings.HasPrefix(level, "{") && strings.HasSuffix(level, "}")
+}
+
 // compiler makes stages of steps.
 type compiler struct {
 	*Pipeline
@@ -379,24 +395,22 @@ func (c *compiler) publish(s *Step, at string) {
 		}
 		stage.typ = t
 	}
-	var filter, fields []string
+	var fields []string
 	plus, hash := 0, false
 	for _, text := range strings.Split(s.Publish, "/") {
 		l := level{text: text, value: -1}
 		switch {
-		case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
+		case isField(text):
 			l.value = len(fields)
-			fields, filter = append(fields, text[1:len(text)-1]), append(filter, "+")
-		default:
-			filter = append(filter, text)
-			if text == "+" {
-				plus++
-			}
-			hash = hash || text == "#"
+			fields = append(fields, text[1:len(text)-1])
+		case text == "+":
+			plus++
+		case text == "#":
+			hash = true
 		}
 		stage.levels = append(stage.levels, l)
 	}
-	pattern := strings.Join(filter, "/")
+	pattern := Outputs(c.cfg.Steps)
 	if err := topic.CheckFilter(pattern); err != nil {
 		c.wrong(at, "%s", strings.Replace(err.Error(), "filter", "tag", 1))
 		return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import datetime
 import enum
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from . import wire
@@ -52,6 +54,22 @@ class Message(NamedTuple):
             if kind == wire.EXT_DEAD_LETTER:
                 return DeadLetter._parse(value)
         return None
+
+
+functions: contextvars.ContextVar[int | None] = contextvars.ContextVar("ferry_functions", default=None)
+"""Through how many functions the messages have come that the task has taken last. None if it has taken none: it is a source."""
+
+
+def handling(messages: Iterable[Message]) -> None:
+    """Notes that the task handles messages. What it publishes then says so, and the node ends cycles of functions."""
+    most = 0
+    for m in messages:
+        if m.extension:
+            for kind, value in wire.entries(m.extension):
+                if kind == wire.EXT_FUNCTIONS and len(value) == 1:
+                    most = max(most, value[0])
+    if functions.get() != most:
+        functions.set(most)
 
 
 class DeadLetter(NamedTuple):

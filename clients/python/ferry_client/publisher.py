@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors, wire
 from .connection import WRITE_BATCH, Connection
-from .message import Type
+from .message import Type, functions
 
 if TYPE_CHECKING:
     from .client import Client
@@ -102,7 +102,7 @@ class Publisher:
             link = await self._ready()
         if payload.__class__ is not bytes:
             payload = _as_bytes(payload)
-        if self._stored or key or id or to:
+        if self._stored or key or id or to or functions.get() is not None:
             self._append(link, self._copy(link, payload, type, time, key, id, to))
             return
         size = _HEAD + len(payload)
@@ -140,7 +140,7 @@ class Publisher:
                     link.schedule()
             if payload.__class__ is not bytes:
                 payload = _as_bytes(payload)
-            if self._stored:
+            if self._stored or functions.get() is not None:
                 self._append(link, self._copy(link, payload, type, time, b"", b"", 0))
                 continue
             size = len(payload) + _HEAD
@@ -354,6 +354,9 @@ def _as_bytes(payload: bytes | bytearray | memoryview) -> bytes:
 
 def _extension(key: str | bytes, id: str | bytes) -> bytes:
     out = b""
+    through = functions.get()
+    if through is not None:
+        out += wire.entry(wire.EXT_FUNCTIONS, bytes((through,)))
     if key:
         data = key.encode() if isinstance(key, str) else key
         if len(data) > 255:

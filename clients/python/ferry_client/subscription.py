@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from . import errors, wire
 from .connection import Connection
-from .message import Message
+from .message import Message, handling
 
 if TYPE_CHECKING:
     from .client import Client
@@ -132,7 +132,9 @@ class Subscription:
         rest = self._rest
         while True:
             while rest:
-                yield rest.popleft()
+                message = rest.popleft()
+                handling((message,))
+                yield message
             run = await self._next_run()
             if not run:
                 return
@@ -145,6 +147,7 @@ class Subscription:
             if not run:
                 raise errors.ClosedError(f"ferry: the subscription of {self.filter!r} is closed")
             self._rest.extend(run)
+        handling((message,))
         return message
 
     def _pop(self) -> Message | None:
@@ -155,8 +158,10 @@ class Subscription:
         if self._rest:
             rest = list(self._rest)
             self._rest.clear()
+            handling(rest)
             yield rest
         while run := await self._next_run():
+            handling(run)
             yield run
 
     async def __aenter__(self: _S) -> _S:
@@ -368,6 +373,7 @@ class Durable(Subscription):
                 continue  # of a connection that has ended
             if self._held_back(message):
                 continue
+            handling((message,))
             try:
                 result = handler(message)
                 if inspect.isawaitable(result):
@@ -440,6 +446,7 @@ class Durable(Subscription):
     async def _messages(self) -> AsyncIterator[Message]:
         while True:
             while (message := self._pop()) is not None:
+                handling((message,))
                 yield message
             run = await self._next_run()
             if not run:

@@ -60,8 +60,12 @@ def echo(name: str) -> ferry.Service:
 class Observer:
     """A subscription and what its handler does with each message."""
 
-    def __init__(self, number: int, subscription: ferry.Subscription, outcomes: list[str], type_names: dict[int, str]) -> None:
+    def __init__(
+        self, number: int, subscription: ferry.Subscription, outcomes: list[str], type_names: dict[int, str], client: ferry.Client, publish: str
+    ) -> None:
         self.number = number
+        self.client = client
+        self.publish = publish  # the tag of what the handler publishes
         self.subscription = subscription
         self.outcomes = outcomes
         self.handled = 0
@@ -85,6 +89,8 @@ class Observer:
                     key=m.key.decode(errors="replace"),
                     message_id=m.id.decode(errors="replace"),
                 )
+                if self.publish:
+                    await (await self.client.publisher(self.publish)).send(m.payload)
                 await self.handle(m)
         except ferry.FerryError as e:
             report(event="ended", sub=self.number, code=None if e.code is None else int(e.code))
@@ -188,6 +194,7 @@ class Driver:
         durable: str = "",
         value: int = 0,
         outcomes: list[str] | None = None,
+        publish: str = "",
         **rest: str,
     ) -> None:
         client = self.connected()
@@ -204,7 +211,7 @@ class Driver:
             made = await client.replay(filter, start=start, where=where, **size)
         else:
             made = await client.subscribe(filter, where=where, group=group, policy=POLICIES[policy], queue=queue, addressed=addressed, **size)
-        self.observers[sub] = Observer(sub, made, outcomes or ["ok"], self.type_names)
+        self.observers[sub] = Observer(sub, made, outcomes or ["ok"], self.type_names, client, publish)
 
     async def do_release(self, sub: int) -> None:
         observer = self.observers[sub]

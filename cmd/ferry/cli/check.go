@@ -17,7 +17,8 @@ type checkCmd struct {
 // Help returns the part of ferry check --help that is not in the grammar.
 func (*checkCmd) Help() string {
 	return `Each error is printed as file:line:column: field: reason, followed by that line of the file.
-A certificate that has expired, or expires within 14 days, is a warning: the file is valid.
+A certificate that has expired, or expires within 14 days, is a warning: the file is valid. So is a stream without a bound, and deployed
+functions that may feed each other.
 
 Examples:
 

@@ -201,6 +201,36 @@ func clientObserve() []clientCase {
 			n.deliver(s.ID, announce(0, "a"), native.AppendExtendedPub(nil, native.PubHeader{Type: ferry.JSON, Source: 3, Time: 1}, extension, []byte("1")))
 			c.message(1, []byte("1"))
 		}},
+		{Case{"observe/functions", "Extensions", "What a handler publishes has the entry 12: that of the message that it handles, and 0 if that has none."}, func(c *clientRun) {
+			n := c.connectVersion(native.CallVersion)
+			s := c.subscribe(n, Instruction{Sub: 1, Filter: "a", Publish: "b"})
+			pub := func(functions []byte, text string) []byte {
+				h := native.PubHeader{Type: ferry.JSON, Source: 3, Time: 1}
+				if functions == nil {
+					return native.AppendPub(nil, h, []byte(text))
+				}
+				return native.AppendExtendedPub(nil, h, native.AppendTLV(nil, native.TLVFunctions, functions), []byte(text))
+			}
+			published := func(functions uint8, text string) {
+				f := n.takePub(7, []byte(text))
+				if value, ok := native.Entry(f.Extension(), native.TLVFunctions); !ok || len(value) != 1 || value[0] != functions {
+					c.fail(fmt.Sprintf("PUB with the entry 12, which is %d", functions), "%s", show(f))
+				}
+			}
+			n.deliver(s.ID, announce(0, "a"), pub(nil, "1"))
+			n.grant("b", 7, false)
+			published(0, "1")
+			n.deliver(s.ID, pub([]byte{5}, "2"))
+			published(5, "2")
+			n.deliver(s.ID, pub(nil, "3"))
+			published(0, "3")
+			p := c.publish("c", `"x"`)
+			n.grant("c", 8, false)
+			if f := n.takePub(8, []byte(`"x"`)); f.HasExtension() {
+				c.fail("PUB without an extension, of no handler", "%s", show(f))
+			}
+			p.ok()
+		}},
 		{Case{"observe/later-fields", "Frame header, 8 bytes", "The client ignores unknown flags, and bytes behind the fields that it knows."}, func(c *clientRun) {
 			n := c.connect()
 			p := c.tell(Instruction{Do: "subscribe", Sub: 1, Filter: "#"})

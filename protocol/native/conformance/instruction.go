@@ -43,6 +43,7 @@ type Instruction struct {
 	From      string   `json:"from,omitempty"`     // new, first, sequence or time
 	Value     uint64   `json:"value,omitempty"`    // of From
 	Outcomes  []string `json:"outcomes,omitempty"` // of the handler, one for each message: ok, fail, fail:MS, reject, hold
+	Publish   string   `json:"publish,omitempty"`  // tag on which the handler publishes the payload of each message; "" means none
 
 	// call, cancel, serve and withdraw
 	Call     int               `json:"call,omitempty"` // names the call in instructions and events

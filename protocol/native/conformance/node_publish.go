@@ -165,6 +165,30 @@ func nodePublish() []nodeCase {
 				r.fail("entries 200 and 99, and no entry 3", "%s", show(f))
 			}
 		}},
+		{Case{"publish/functions", "Extensions", "The node adds 1 to the entry that counts functions, and drops a PUB whose entry is 16, with a NOTICE."}, func(r *nodeRun) {
+			c := r.connectVersion(native.CallVersion)
+			c.subscribe(native.SubFrame{ID: 1, Filter: r.tag("a")})
+			n := c.publisher(r.tag("a"))
+			through := func(functions byte, text string) {
+				extension := native.AppendTLV(nil, native.TLVFunctions, []byte{functions})
+				c.send(n, native.AppendExtendedPub(nil, native.PubHeader{Type: ferry.JSON, Tag: n, Source: c.source(), Time: 1}, extension, []byte(text)))
+			}
+			for _, given := range []byte{0, native.MaxFunctions - 1} {
+				through(given, "1")
+				if f := c.message(1, "1").frame; f.Functions() != given+1 {
+					r.fail(fmt.Sprintf("entry 12 with %d", given+1), "%s", show(f))
+				}
+			}
+			through(native.MaxFunctions, "2")
+			c.write(native.AppendPing(nil, false, barrierPing))
+			f := c.take("NOTICE, and then the response to PING", native.Notice, native.Ping, native.Pub)
+			if v, err := native.ParseNotice(f); err != nil || v.Tag != n || v.Count != 1 || v.Code != native.CodeBadRequest {
+				r.fail(fmt.Sprintf("NOTICE: 1 message on tag number %d, bad request", n), "%s", show(f))
+			}
+			c.take("the response to PING", native.Ping)
+			c.publish(n, "3")
+			c.message(1, "3")
+		}},
 		{Case{"publish/untag", "Forwarded messages", "UNTAG gives back a grant: a later PUB with the number ends the connection."}, func(r *nodeRun) {
 			c := r.connectVersion(native.ForwardVersion)
 			n := c.publisher(r.tag("a"))
