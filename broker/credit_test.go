@@ -58,7 +58,7 @@ func TestCreditIsForStoredMessages(t *testing.T) {
 	for i := range 200 { // two tags in turn, so that each run has one message
 		burst = append(burst, pub.pub(tags[i%2], []byte("x"))...)
 	}
-	for range 2000 {
+	for range 400 {
 		pub.write(slices.Clone(burst))
 		select {
 		case n := <-credit:
