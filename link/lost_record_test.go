@@ -8,7 +8,6 @@ import (
 
 	"example.com/ferry/link"
 	"example.com/ferry/link/spool"
-	"example.com/ferry/protocol/native"
 )
 
 // atEnd is a store that calls empty once, when a read finds nothing.
@@ -33,9 +32,7 @@ func TestDisconnectDuringARead(t *testing.T) {
 		s := &atEnd{store: &store{max: 1000}}
 		box := link.New(s, link.Config{Memory: 1 << 20, SafeWithin: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 		for _, m := range []string{"a 1", "a 2", "a 3", "a 4"} {
-			box.Lock()
-			box.Push("a", nil, nil, native.AppendPub(nil, native.PubHeader{Tag: 1, Time: 1}, []byte(m)), 1, nil)
-			synctest.Wait() // each has a record of its own
+			push(box, m) // each has a record of its own
 		}
 		s.mu.Lock()
 		s.records = s.records[:len(s.records)-1]

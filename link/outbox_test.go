@@ -3,6 +3,7 @@ package link_test
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -22,14 +23,24 @@ type history struct {
 	block   bool
 	store   *store
 	box     *link.Outbox
-	wire    *wire // nil while there is none
+	wire    *wire     // nil while there is none
+	paused  bool      // wire
+	bounded bool      // tags of wire have credit
+	before  int       // messages that were refused before there was wire; -1 if that is not known
+	healthy time.Time // since when reads do not fail
 	wires   []*wire
 	numbers map[string]int // the last number of each tag
 	bursts  []*burst
 
 	mu        sync.Mutex      // guards what follows, and the bursts
 	confirmed map[string]bool // by the other side
-	awaited   int             // calls of Await that are not done
+	lost      map[string]bool // with damaged records
+	earlier   map[string]bool // that the store had when the Outbox was opened
+	damaged   map[string]bool // tags that may wait until the next read, which shows which of their records are lost
+	refused   int             // as publishers were told
+	dropped   int             // as the Stats of earlier Outboxes have counted
+	closing   bool
+	awaited   int // calls of Await that are not done
 	log       []string
 }
 
@@ -42,6 +53,7 @@ func (h *history) step(what string, args ...any) {
 }
 
 func (h *history) open() {
+	h.earlier, h.damaged = h.store.has(), map[string]bool{}
 	h.box = link.New(h.store, link.Config{BlockWhenFull: h.block, Memory: 2000, SafeWithin: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 }
 
@@ -88,7 +100,7 @@ func (h *history) check(b *burst, others map[string]bool) {
 	defer h.mu.Unlock()
 	missing := 0
 	for _, m := range b.messages {
-		if !h.confirmed[m] && !others[m] {
+		if !h.confirmed[m] && !others[m] && !h.lost[m] {
 			missing++
 		}
 	}
@@ -130,14 +142,26 @@ func (h *history) connect() {
 		return
 	}
 	h.step("connect")
-	h.wire = &wire{credit: map[string]int{}}
+	h.wire, h.paused = &wire{credit: map[string]int{}}, false
+	h.bounded = h.rng.IntN(2) == 0
 	for _, tag := range tags {
-		if h.rng.IntN(2) == 0 {
+		if h.bounded && h.rng.IntN(2) == 0 {
 			h.wire.credit[tag] = h.rng.IntN(20)
 		}
 	}
 	h.wires = append(h.wires, h.wire)
 	h.box.Attach(h.wire)
+	if h.before = -1; h.rng.IntN(2) == 0 {
+		synctest.Wait()
+		h.before = h.told()
+	}
+}
+
+// told returns how many messages are refused, as publishers were told.
+func (h *history) told() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.refused
 }
 
 func (h *history) disconnect() {
@@ -202,16 +226,97 @@ func (h *history) fail() {
 		room = h.rng.IntN(20)
 	}
 	h.step("disk: read %v, write %v, room for %d", read, write, room)
+	if h.healthy = time.Now(); read != nil {
+		h.healthy = h.healthy.Add(time.Hour)
+	}
 	h.store.fail(read, write, h.rng.IntN(4) == 0, room)
+}
+
+// damage loses a record of the disk. Its messages may be lost.
+func (h *history) damage() {
+	h.mu.Lock()
+	lost := h.store.damage(h.rng.IntN(100))
+	maps.Copy(h.lost, lost)
+	h.mu.Unlock()
+	h.step("damage: %v", lost)
+	for m := range lost {
+		h.damaged[m[:1]] = true
+		for _, tag := range tags {
+			h.damaged[tag] = h.damaged[tag] || h.earlier[m]
+		}
+	}
+}
+
+// unhindered checks that nothing is refused during a connection, and nothing waits without a reason: over a wire without bounds, messages that are not sent wait for a read that fails, behind
+// others of their tag, or because too many bytes are not confirmed.
+func (h *history) unhindered() {
+	synctest.Wait()
+	if h.wire != nil && !h.paused && h.before >= 0 && h.told() > h.before {
+		h.t.Error("messages are refused during a connection")
+	}
+	if h.wire == nil || h.paused || h.bounded || h.box.Stats().Unconfirmed > 0 || h.store.hides() {
+		return
+	}
+	sent := map[string]bool{}
+	h.box.Lock()
+	for _, m := range h.wire.got {
+		sent[m] = true
+	}
+	h.box.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	stored, waiting, unknown := maps.Clone(h.damaged), map[string]bool{}, false
+	for m := range h.store.has() {
+		if !sent[m] {
+			stored[m[:1]] = true
+			unknown = unknown || h.earlier[m] // all tags wait for what an earlier process has stored
+		}
+	}
+	for _, b := range h.bursts {
+		missing := 0
+		for _, m := range b.messages {
+			if !sent[m] && !h.confirmed[m] && !h.lost[m] {
+				missing++
+			}
+		}
+		if missing > b.refused {
+			waiting[b.messages[0][:1]] = true
+		}
+	}
+	for tag := range waiting {
+		if !stored[tag] && !unknown {
+			h.t.Errorf("messages of tag %s wait, and none of them is on disk", tag)
+		}
+	}
+	if len(waiting) > 0 && time.Since(h.healthy) > 30*time.Second {
+		h.t.Errorf("messages of tags %v wait, and the disk can be read", waiting)
+	}
+}
+
+// close closes the Outbox, and compares what it has dropped with what publishers were told.
+func (h *history) close() {
+	h.disconnect()
+	h.mu.Lock()
+	h.closing = true
+	h.mu.Unlock()
+	if err := h.box.Close(); err != nil {
+		h.t.Error(err)
+	}
+	for _, n := range h.box.Stats().Dropped {
+		h.dropped += int(n)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closing = false
+	if h.dropped != h.refused {
+		h.t.Errorf("%d messages are counted as dropped, and publishers know of %d", h.dropped, h.refused)
+	}
 }
 
 // restart closes the Outbox and opens another one over its store.
 func (h *history) restart() {
-	h.disconnect()
 	h.step("restart")
-	if err := h.box.Close(); err != nil {
-		h.t.Error(err)
-	}
+	h.close()
 	stored := h.store.has()
 	for _, b := range h.bursts {
 		h.check(b, stored)
@@ -239,9 +344,12 @@ func (h *history) run(steps int) {
 		case n < 88:
 			h.restart()
 		case n < 89 && h.wire != nil:
+			h.paused = true
 			h.box.Pause(h.wire)
+		case n < 90:
+			h.damage()
 		case n < 97:
-			synctest.Wait()
+			h.unhindered()
 		default:
 			time.Sleep(time.Duration(h.rng.IntN(3000)) * time.Millisecond)
 		}
@@ -267,20 +375,17 @@ func (h *history) run(steps int) {
 	if s := h.box.Stats(); s.Spool.Messages > 0 || s.Unconfirmed > 0 || s.WaitingBytes > 0 || h.awaited > 0 {
 		h.t.Errorf("at the end, with %d calls of Await: %+v", h.awaited, s)
 	}
-	h.disconnect()
-	if err := h.box.Close(); err != nil {
-		h.t.Error(err)
-	}
+	h.close()
 }
 
-// TestHistories: whatever publishers, connections and the disk do, no safe message is lost, messages of a tag stay in order, and nothing is
-// sent twice on one connection.
+// TestHistories: whatever publishers, connections and the disk do, no safe message is lost but by damage, messages of a tag stay in order, nothing
+// is sent twice on one connection, what is refused is counted and told, and nothing waits without a reason.
 func TestHistories(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
 			h := &history{
 				t: t, rng: rand.New(rand.NewPCG(seed, 1)), block: seed%2 == 0, store: &store{max: 1 << 20},
-				confirmed: map[string]bool{}, numbers: map[string]int{},
+				confirmed: map[string]bool{}, lost: map[string]bool{}, numbers: map[string]int{},
 			}
 			h.run(400)
 			if t.Failed() {

@@ -21,7 +21,9 @@ var (
 type store struct {
 	mu       sync.Mutex
 	records  []spool.Record // that were not removed
+	damaged  []uint64       // indexes of records that are lost, and whose loss TryRead has not told
 	last     uint64
+	removed  uint64 // index of the last record that was removed
 	next     uint64 // index of the next record that TryRead returns
 	max      int    // records; more are refused as by a full disk
 	readErr  error
@@ -54,18 +56,27 @@ func (s *store) TryRead(int) (batch []spool.Record, err error) {
 		return nil, s.readErr
 	}
 	for _, r := range s.records {
-		if r.Index >= s.next && len(batch) < 3 {
-			batch = append(batch, r)
-			s.next = r.Index + 1
+		if r.Index < s.next || len(batch) == 3 {
+			continue
 		}
+		if len(s.damaged) > 0 && s.damaged[0] < r.Index {
+			break
+		}
+		batch = append(batch, r)
+		s.next = r.Index + 1
 	}
-	return batch, nil
+	if len(batch) == 0 && len(s.damaged) > 0 {
+		err = &spool.CorruptError{Path: "test", Lost: uint64(len(s.damaged))}
+		s.damaged = nil
+	}
+	return batch, err
 }
 
 // reopen makes the store what another process finds. A record that could not be synced is gone.
 func (s *store) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.damaged = slices.DeleteFunc(s.damaged, func(index uint64) bool { return index <= s.removed })
 	if s.broken && len(s.records) > 0 && s.records[len(s.records)-1].Index == s.last {
 		s.records = s.records[:len(s.records)-1]
 		s.last--
@@ -83,13 +94,14 @@ func (s *store) Remove(index uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records = slices.DeleteFunc(s.records, func(r spool.Record) bool { return r.Index <= index })
+	s.removed = max(s.removed, index)
 	return nil
 }
 
 func (s *store) Stats() spool.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return spool.Stats{Messages: uint64(len(s.records)), Last: s.last, MaxBytes: 1 << 20}
+	return spool.Stats{Messages: s.last - s.removed, Last: s.last, MaxBytes: 1 << 20}
 }
 
 func (s *store) Close() error { return nil }
@@ -101,12 +113,39 @@ func (s *store) fail(read, write error, unsynced bool, room int) {
 	s.readErr, s.writeErr, s.unsynced, s.max = read, write, unsynced, room
 }
 
+// damage loses a record, and returns its messages.
+func (s *store) damage(i int) map[string]bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.records) == 0 {
+		return nil
+	}
+	i %= len(s.records)
+	lost := s.records[i : i+1 : i+1]
+	all := messagesOf(lost)
+	s.damaged = append(s.damaged, lost[0].Index)
+	slices.Sort(s.damaged)
+	s.records = slices.Concat(s.records[:i], s.records[i+1:])
+	return all
+}
+
+// hides reports whether records are lost, and TryRead has not told of them.
+func (s *store) hides() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.damaged) > 0
+}
+
 // has returns the payloads of the messages that are stored.
 func (s *store) has() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return messagesOf(s.records)
+}
+
+func messagesOf(records []spool.Record) map[string]bool {
 	all := map[string]bool{}
-	for _, r := range s.records {
+	for _, r := range records {
 		for b := r.Message.Payload[6:]; len(b) > 0; b = b[native.Size(b):] { // behind version, path and number of messages
 			all[string(native.Frame(b[:native.Size(b)]).Payload())] = true
 		}
@@ -149,4 +188,8 @@ func (b *burst) Refused(n int, _ error) {
 	b.h.mu.Lock()
 	defer b.h.mu.Unlock()
 	b.refused += n
+	b.h.refused += n
+	if b.h.block && !b.h.closing {
+		b.h.t.Errorf("%d messages of %q are refused, and should wait", n, b.messages)
+	}
 }

@@ -153,7 +153,10 @@ func (o *Outbox) sendFrom(m *memory) (progress int) {
 		}
 		r, frames := m.front()
 		if m == &o.parked && o.disk.has(r.tag) {
-			break
+			if !o.overtake() {
+				break
+			}
+			continue
 		}
 		size, count := o.wire.Send(r.tag, r.path, frames, nil)
 		if size == 0 {
@@ -164,4 +167,30 @@ func (o *Outbox) sendFrom(m *memory) (progress int) {
 		progress += size
 	}
 	return progress
+}
+
+// overtake puts messages of parked before those whose tags wait for the disk. It returns false if there are none. The caller holds the
+// lock.
+func (o *Outbox) overtake() bool {
+	some := false
+	for tag := range o.parked.tags {
+		some = some || !o.disk.has(tag)
+	}
+	if !some {
+		return false
+	}
+	free, behind := memory{tags: map[string]int{}}, memory{tags: map[string]int{}}
+	for o.parked.bytes() > 0 {
+		front, frames := o.parked.front()
+		r, to := *front, &free
+		if o.disk.has(r.tag) {
+			to = &behind
+		}
+		r.bytes, r.count = len(frames), peer.Count(frames)
+		to.push(r, frames)
+		o.parked.cut(r.bytes, r.count)
+	}
+	behind.moveTo(&free)
+	o.parked = free
+	return true
 }
