@@ -56,6 +56,7 @@ func (b *Bridge) dialVersion(ctx context.Context, to *Target, before []string, v
 	stop := context.AfterFunc(ctx, func() { c.fail(ctx.Err()) })
 	go c.run()
 	if c.in, err = newInlet(c); err != nil {
+		c.out.Close()
 		c.fail(err)
 		return nil, err
 	}

@@ -1,7 +1,10 @@
 package mqttbridge_test
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -147,6 +150,26 @@ func TestOnlyTooLong(t *testing.T) {
 		s := b.Stats()
 		return s.Dropped["too_long"] == 10 && s.Unconfirmed == 0 && s.WaitingBytes == 0
 	})
+}
+
+// TestNodeStops: a node that takes no more clients leaves nothing of the connections that the bridge tries.
+func TestNodeStops(t *testing.T) {
+	n, p := newNode(t), newPeer(t)
+	if err := n.broker.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var dials atomic.Int64
+	before := runtime.NumGoroutine()
+	b := n.bridge(func(ctx context.Context) (net.Conn, error) {
+		dials.Add(1)
+		return p.dial(ctx)
+	}, nil)
+	eventually(t, "the bridge has dialed often", func() bool { return dials.Load() >= 40 })
+	closeBridge(b)
+	eventually(t, "what has served the connections ends", func() bool { return runtime.NumGoroutine() < before+20 })
+	if b.Stats().Connects > 0 {
+		t.Error("the bridge is connected")
+	}
 }
 
 // TestQoS0Only: a broker that takes no QoS 1 is refused, and the error says why.
