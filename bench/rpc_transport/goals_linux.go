@@ -20,6 +20,8 @@ func goals(systems []rpcload.System) []harness.Goal {
 		harness.AtMost(1, "gRPC server under grpc-go's client: CPU time, times grpc-go's", over(rpcload.FerryGRPCServe, rpcload.GRPCGo, rpcload.PerCall)),
 		harness.AtMost(0.6, "gRPC at both ends: CPU time, times grpc-go's", over(rpcload.FerryGRPC, rpcload.GRPCGo, rpcload.PerCall)),
 		harness.AtMost(0.6, "QUIC: CPU time, times a stream of quic-go for each call", over(rpcload.FerryQUIC, rpcload.QUICGo, rpcload.PerCall)),
+		harness.AtMost(1.1, "JSON-RPC over HTTP/1.1: CPU time, times fasthttp's", over(rpcload.FerryHTTP, rpcload.FastHTTP, rpcload.PerCall)),
+		harness.AtMost(0.35, "JSON-RPC over HTTP/1.1: CPU time, times connect's", over(rpcload.FerryHTTP, rpcload.Connect, rpcload.PerCall)),
 		harness.AtMost(0, "failed calls, of all rows", func(r *harness.Result) float64 {
 			most := math.NaN()
 			for _, s := range systems {

@@ -50,7 +50,7 @@ func (e *experiment) question() harness.Question {
 		Notes: []string{
 			"The limit is a bare protocol on TCP: google's protobuf, a goroutine with a context and a deadline for each request, and frames that are gathered before a write.",
 			"Rows without a transport in their name are over TCP. ferry is the native protocol. The row of uTP needs cgo and a C++ compiler: `go run -tags utp ./rpc_transport`.",
-			"net/rpc, net/http, arpc, drpc and quic-go's row send no deadline. net/http, connect, drpc and JSON-RPC over HTTP use a connection for each call in flight.",
+			"net/rpc, net/http, fasthttp, arpc, drpc and quic-go's row send no deadline. net/http, fasthttp, connect, drpc and JSON-RPC over HTTP use a connection for each call in flight.",
 			"connect is over HTTP/1.1, in which it needs less CPU time than over HTTP/2. Its client asks for compressed responses unless it is told not to, as here.",
 		},
 	}

@@ -17,7 +17,7 @@ import (
 // Systems are all rows that differ in their transport or their server.
 func Systems() []System {
 	return append(ferrySystems(), mux(), arpcSystem(Arpc, protoCodec{}, protoKind), grpcGo(GRPCGo, protoKind), netRPC(NetRPC, runtime.Version(), netRPCCodec{}, protoKind),
-		netHTTP(), quicGo(), kitexSystem(), rpcxSystem(), connectSystem(), drpcSystem())
+		netHTTP(), fastHTTP(), quicGo(), kitexSystem(), rpcxSystem(), connectSystem(), drpcSystem())
 }
 
 // Format is a System with messages of a content type. Several Formats are one row.
