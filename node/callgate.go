@@ -12,17 +12,18 @@ import (
 	"example.com/ferry/node/config"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
+	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/rpc/native"
 	"example.com/ferry/rpc/relay"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 )
 
-// callGate is a listener of ordinary clients of gRPC: it passes their calls to the clients of the node that serve them. A client has a connection of its
+// callGate is a listener of ordinary clients of gRPC, and of JSON over HTTP/1.1: it passes their calls to the clients of the node that serve them. A client has a connection of its
 // own to the broker, within the process and with its credentials, so that identity, grants and limits are those of a client of ferry.
 type callGate struct {
 	*broker.Listener
-	public call.Listener
+	public []call.Listener // of gRPC and of JSON
 }
 
 var _ server = (*callGate)(nil)
@@ -30,7 +31,7 @@ var _ server = (*callGate)(nil)
 // listenCalls serves the clients of an address.
 func (n *Node) listenCalls(l *listener, t transport.Transport, addr string, validate broker.Validation, cfg *config.Config) error {
 	if negotiator, ok := t.(transport.Negotiator); ok {
-		t = negotiator.WithALPN("h2")
+		t = negotiator.WithALPN("h2", "http/1.1")
 	}
 	bound, err := t.Listen(context.Background(), addr)
 	if err != nil {
@@ -40,14 +41,24 @@ func (n *Node) listenCalls(l *listener, t transport.Transport, addr string, vali
 	protocol := native.Protocol{StreamWindow: int(cfg.Limits.CallStreamWindow), MaxMessage: maxCallMessage, Log: n.log}
 	gate := &relay.Gate{Dial: func(ctx context.Context, token string, peer *call.Peer) (call.Conn, error) {
 		p := protocol
-		p.Token, p.ClientName = []byte(token), "grpc"
+		p.Token, p.ClientName = []byte(token), "ordinary client"
 		return p.Dial(ctx, &gateDialer{listener: inside, peer: peer}, inside.addr.String())
 	}}
 	g := &callGate{Listener: n.broker.NewListener(inside, validate)}
-	public := grpc.Protocol{Config: &grpc.Config{MaxConnections: cfg.Limits.MaxConnections, MaxMessage: maxCallMessage}}
-	if g.public, err = public.Listen(context.Background(), boundTransport{t, bound}, addr, gate); err != nil {
-		closeQuietly(bound)
-		return err
+	http2, http1 := relay.Split(bound, cfg.Limits.HandshakeTimeout, cfg.Limits.MaxConnections)
+	for _, p := range []struct {
+		protocol call.Protocol
+		of       transport.Listener
+	}{
+		{grpc.Protocol{Config: &grpc.Config{MaxConnections: cfg.Limits.MaxConnections, MaxMessage: maxCallMessage}}, http2},
+		{jsonrpc.Protocol{MaxConns: cfg.Limits.MaxConnections, MaxMessage: maxCallMessage}, http1},
+	} {
+		l, err := p.protocol.Listen(context.Background(), boundTransport{t, p.of}, addr, gate)
+		if err != nil {
+			closeQuietly(bound)
+			return err
+		}
+		g.public = append(g.public, l)
 	}
 	l.bound, l.served = bound, g
 	return nil
@@ -55,7 +66,18 @@ func (n *Node) listenCalls(l *listener, t transport.Transport, addr string, vali
 
 // Drain lets the calls in progress end, and then the clients.
 func (g *callGate) Drain(ctx context.Context) error {
-	return errors.Join(g.public.Drain(ctx), g.Listener.Drain(ctx))
+	return errors.Join(g.drain(ctx), g.Listener.Drain(ctx))
+}
+
+// drain lets the calls in progress end.
+func (g *callGate) drain(ctx context.Context) error {
+	errs := make([]error, len(g.public))
+	var all sync.WaitGroup
+	for i, l := range g.public {
+		all.Go(func() { errs[i] = l.Drain(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // gateLead is how long the clients of gates have to learn of the drain before the broker refuses their calls.
@@ -69,7 +91,7 @@ func (n *Node) drainGates(ctx context.Context) (wait func() error) {
 	for _, l := range n.listeners {
 		if g, ok := l.served.(*callGate); ok {
 			drained := make(chan error, 1)
-			go func() { drained <- g.public.Drain(ctx) }()
+			go func() { drained <- g.drain(ctx) }()
 			drains = append(drains, drained)
 		}
 	}

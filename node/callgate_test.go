@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -251,6 +252,54 @@ func TestGateCertificate(t *testing.T) {
 		cancel()
 		if got := codeOf(err); got != row.want {
 			t.Errorf("%s: %v, want %v", name, err, row.want)
+		}
+	}
+}
+
+// TestGateJSON: POST with JSON reaches a service at the address where clients of gRPC do.
+func TestGateJSON(t *testing.T) {
+	t.Parallel()
+	n := build(t, gateNode(t))
+	run(t, n)
+	serveThrough(t, n)
+	if _, err := hello(t, as(t, "caller-token-0000"), dialGate(t, n, "h2c", tcp.New(nil)), "Bo"); err != nil {
+		t.Fatal(err)
+	}
+	addr := addressOf(t, n, "h2c://127.0.0.1:0")
+	post := func(token, path, body string) (status int, response string) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(data)
+	}
+	for _, row := range []struct {
+		what, token, path, body string
+		status                  int
+		want                    string
+	}{
+		{"a call", "caller-token-0000", "/greeter.Greeter/Hello", `{"value":"Bo"}`, 200, "Hello, Bo"},
+		{"JSON-RPC", "caller-token-0000", "/", `{"jsonrpc":"2.0","id":1,"method":"greeter.Greeter.Hello","params":{"value":"Bo"}}`, 200, "Hello, Bo"},
+		{"an error of the handler", "caller-token-0000", "/greeter.Greeter/Hello", `{"value":"nobody"}`, 404, "no such person"},
+		{"a stream with one message", "caller-token-0000", "/greeter.Greeter/Chat", `{"value":"Bo"}`, 200, "Hello, Bo"},
+		{"no grant", "other-token-00000", "/greeter.Greeter/Hello", `{"value":"Bo"}`, 403, "permission_denied"},
+		{"an unknown token", "unknown-token-000", "/greeter.Greeter/Hello", `{"value":"Bo"}`, 401, "unauthenticated"},
+	} {
+		if status, response := post(row.token, row.path, row.body); status != row.status || !strings.Contains(response, row.want) {
+			t.Errorf("%s: HTTP status %d, %q, want %d and %q", row.what, status, response, row.status, row.want)
 		}
 	}
 }

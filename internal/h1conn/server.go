@@ -101,6 +101,9 @@ func NewConn(nc net.Conn, cfg *Config) *Conn {
 	return c
 }
 
+// Done returns a channel that is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
+
 // NetConn returns the connection.
 func (c *Conn) NetConn() net.Conn { return c.nc }
 

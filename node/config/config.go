@@ -82,8 +82,8 @@ type Config struct {
 type Listener struct {
 	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH,
 	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp. Clients of other protocols connect
-	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT. Ordinary clients of gRPC call services of the
-	// node at h2://HOST:PORT, or at h2c://HOST:PORT without TLS.
+	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT. Ordinary clients of gRPC, and of JSON
+	// over HTTP/1.1, call services of the node at h2://HOST:PORT, or at h2c://HOST:PORT without TLS.
 	Address string `yaml:"address" schema:"required"`
 
 	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off

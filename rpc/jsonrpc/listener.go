@@ -75,6 +75,7 @@ func (l *listener) serve(nc net.Conn) {
 		return l.respond(r, &peer)
 	}
 	c := h1conn.NewConn(nc, &cfg)
+	peer.Ended = c.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || len(l.conns) >= l.handler.MaxConns {

@@ -103,14 +103,18 @@ func (e *exchange) plainCall() {
 		return
 	}
 	m, err := e.methods.find(e.plain)
-	if m == nil && err == nil {
+	name := e.plain
+	if m != nil {
+		name = m.Name()
+	} else if _, lists := e.service.(lister); lists && err == nil { // others may know a method that they do not tell
 		err = call.Errorf(call.Unimplemented, "no method %.100s", e.plain)
 	}
 	if err != nil {
 		e.fail(call.StatusOf(err), http.StatusNotFound)
 		return
 	}
-	c := &serverCall{head: e.head, peer: &e.peer, request: envelope.Request{Method: m.Name(), Body: body}}
+	c := &serverCall{head: e.head, peer: &e.peer, request: envelope.Request{Method: name, Body: body}}
+	c.head.Method = name
 	e.within(func(ctx context.Context) { e.call(ctx, c) })
 	fields, _ := appendMetadata(nil, "", c.header)                          // SetHeader has checked it
 	e.response.Fields, _ = appendMetadata(fields, trailerPrefix, c.trailer) // Finish has checked it

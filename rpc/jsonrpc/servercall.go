@@ -21,6 +21,7 @@ type serverCall struct {
 	mu       sync.Mutex // SetHeader may come late, from a goroutine that a handler has left behind
 	header   call.Metadata
 	trailer  call.Metadata
+	sent     []byte // by Send
 	response []byte // the result in its envelope; nil for a notification
 	status   *call.Status
 	finished bool
@@ -53,9 +54,15 @@ func (c *serverCall) SetHeader(m call.Metadata) error {
 	return nil
 }
 
-// Send is not used: find refuses methods with streams.
-func (c *serverCall) Send([]byte) error {
-	return call.Errorf(call.Unimplemented, "jsonrpc: JSON-RPC has no streams")
+// Send keeps the one message of the response until Finish. find refuses methods with streams as far as it knows them.
+func (c *serverCall) Send(data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sent != nil || c.finished {
+		return call.Errorf(call.Unimplemented, "jsonrpc: the response has more than one message, and JSON-RPC has no streams")
+	}
+	c.sent = append([]byte{}, data...)
+	return nil
 }
 
 func (c *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
@@ -66,6 +73,9 @@ func (c *serverCall) Finish(last []byte, status *call.Status, trailer call.Metad
 		if status == nil { // its caller would take the response for complete
 			status = &call.Status{Code: call.Internal, Message: call.StatusOf(err).Message}
 		}
+	}
+	if last == nil {
+		last = c.sent
 	}
 	c.finished, c.status, c.trailer = true, status, trailer
 	if !c.request.Notification {

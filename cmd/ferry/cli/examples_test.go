@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -220,6 +221,26 @@ func TestExampleCalls(t *testing.T) {
 	}
 	if want := fmt.Sprintf(`"Hello, Bo, from process %d"`, server.Process.Pid); err != nil || !strings.Contains(string(out), want) {
 		t.Errorf("got %q, %v, want %s", out, err, want)
+	}
+	token, err := os.ReadFile(filepath.Join(c.dir, "ferry-data/calls/token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:4791/greeter.Greeter/Hello", strings.NewReader(`{"name":"Bo"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if out, err = io.ReadAll(resp.Body); err != nil || !strings.Contains(string(out), "Hello, Bo") {
+		t.Errorf("an ordinary client gets %q, %v", out, err)
 	}
 	interrupt(t, server)
 	interrupt(t, node)
