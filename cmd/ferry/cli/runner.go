@@ -14,6 +14,7 @@ import (
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/handover"
+	"example.com/ferry/internal/startmemory"
 	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
@@ -193,6 +194,7 @@ func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
 	p.mu.Unlock()
 	if first {
 		p.startWatchdog()
+		go startmemory.Release()
 	}
 	if first && p.before == nil {
 		if err := welcome(p.env, cfg, n); err != nil && !errors.As(err, new(quietError)) {
