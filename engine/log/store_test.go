@@ -120,7 +120,10 @@ func (d *disk) Remove(name string) error {
 
 func (d *disk) List() ([]string, error) {
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.files)), d.lock()
+	if err := d.lock(); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(d.files)), nil
 }
 
 func (d *disk) Sync() error {

@@ -102,8 +102,41 @@ func (f *filler) begin(ctx context.Context) error {
 	bare.AllowMsgTTL = true
 	bare.Duplicates = max(f.config.DuplicateWindow, time.Second)
 	bare.Metadata = map[string]string{metaCopy: f.id}
-	_, err = request(ctx, f.e, func(ctx context.Context) (jetstream.Stream, error) { return f.e.js.CreateStream(ctx, bare) })
-	return openError(f.e.caps.Name, f.config, err)
+	return openError(f.e.caps.Name, f.config, f.create(ctx, bare))
+}
+
+const codeNoStore = 10049 // the server cannot make the files of the stream
+
+// create makes the stream. The server removes the files of a deleted stream late. A new one of its name can continue them, or cannot be made
+// meanwhile: then it is deleted, and made again.
+func (f *filler) create(ctx context.Context, c jetstream.StreamConfig) error {
+	end := time.Now().Add(apiPatience)
+	for wait := 20 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		s, err := request(ctx, f.e, func(ctx context.Context) (jetstream.Stream, error) { return f.e.js.CreateStream(ctx, c) })
+		var api *jetstream.APIError
+		switch {
+		case errors.As(err, &api) && api.ErrorCode == codeNoStore:
+		case err != nil:
+			return err
+		default:
+			if state := s.CachedInfo().State; state.Msgs == 0 && state.LastSeq == f.first-1 {
+				return nil
+			}
+			if err := f.e.deleteStream(ctx, f.s.js()); err != nil && !errors.Is(err, engine.ErrNoStream) {
+				return err
+			}
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("the server has not removed the files of an earlier stream of this name within %s", apiPatience)
+		}
+		select {
+		case <-time.After(wait):
+		case <-f.e.closing:
+			return engine.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // fill stores the records, and an empty message for each number that is removed.
