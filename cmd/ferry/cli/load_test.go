@@ -100,7 +100,7 @@ func TestLoadText(t *testing.T) {
 	got := ferryWith("", "load", "-c", "2", "-n", "10", "--svg", svg, web.URL+"/<a>")
 	for _, want := range []string{
 		"closed loop, 2 requests at a time, 10 requests, " + web.URL + "/<a>\n", "\nsent requests             10\nreceived requests         10\nreceived requests_OK      0\nfailed requests           10\n",
-		"\np99.99 ", " - ", "      10  status 404\n", "status 404: want 2xx of GET /%3Ca%3E\n",
+		"\np99.99 ", " - ", "      10  status 404 (rejected)\n", "status 404: want 2xx of GET /%3Ca%3E\n",
 	} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, got.stdout)
