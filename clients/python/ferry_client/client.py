@@ -547,6 +547,19 @@ class Client:
             self._services.pop(service.name, None)
             raise
 
+    async def serve_forever(self, *services: Service) -> None:
+        """Offers services, and handles their calls until the client is closed.
+
+        Raises the error that has ended the client for good. If the task is cancelled, the services are offered until the client is closed, or withdraw is
+        called.
+        """
+        for service in services:
+            await self.serve(service)
+        if self._runner is not None:
+            await asyncio.wait({self._runner})
+        if self._error is not None and not self._closing:
+            raise self._error
+
     async def withdraw(self, service: Service) -> None:
         """Ends the offer of a service. Calls that have begun go on."""
         for ref, name in list(self._offers.items()):

@@ -353,6 +353,26 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
             await self.within(self.client.call("test.Echo.Say", 1))
         self.assertIn(gone.exception.status, (ferry.CallCode.UNAVAILABLE, ferry.CallCode.UNIMPLEMENTED))
 
+    async def test_serve_forever(self) -> None:
+        server = await self.connect()
+        service = ferry.Service("test.Forever")
+
+        @service.unary("Say")
+        async def say(request, call):
+            return request
+
+        serving = asyncio.create_task(server.serve_forever(service))
+        while True:
+            try:
+                self.assertEqual(await self.within(self.client.call("test.Forever.Say", 1)), 1)
+                break
+            except ferry.CallError as error:  # it is not offered yet
+                self.assertEqual(error.status, ferry.CallCode.UNAVAILABLE)
+                await asyncio.sleep(0.01)
+        self.assertFalse(serving.done())
+        await self.within(server.close())
+        await self.within(serving)
+
     async def test_a_node_that_comes_back(self) -> None:
         subscription = await self.within(self.client.subscribe("back"))
         service = ferry.Service("back.Echo")
