@@ -96,7 +96,7 @@ func TestWarningsOfCycles(t *testing.T) {
 		{"{publish: [alerts/#]}", ""},
 		{"{publish: [a/b, out/#], subscribe: [in, out/+]}", `node.yaml:1:25: deploy.publish[1]: "out/#" has tags of deploy.subscribe, "out/+": deployed functions may feed each other`},
 	} {
-		got := newSource("node.yaml", "deploy: "+c.deploy+"\n", new(plainMemory)).Warnings(time.Now())
+		got := newSource("node.yaml", []byte("deploy: "+c.deploy+"\n"), nil).Warnings(time.Now())
 		text := ""
 		if len(got) > 0 {
 			text = got[0].Error()
