@@ -1,7 +1,7 @@
-// Package edge is what the listeners of devices have in common, whatever their protocol.
+// Package edge is what the listeners of devices have in common, whatever their protocol: sockets, TLS, places for clients that are not identified yet, the end of
+// connections, and logins by password. A protocol gives the handler of new connections, which parses what they send.
 //
-//	newcomers := edge.NewNewcomers(most, 4<<20) // of one event loop
-//	newcomers.Add(conn)                          // it is accepted
-//	newcomers.Hold(conn, len(unread))            // a part of its first packet has arrived
-//	newcomers.Remove(conn)                       // its client is identified, or it is closed
+//	l := &edge.Listener{}
+//	err := l.Listen(edge.Config{Protocol: "echo", Broker: b, Address: "127.0.0.1:7007", MaxUnread: 64 << 10, MaxConnections: 1024},
+//		func(on *edge.Loop) loop.Handler { return newHandler(on) })
 package edge

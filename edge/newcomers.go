@@ -6,10 +6,10 @@ import (
 	"example.com/ferry/loop"
 )
 
-// Newcomers are the connections of an event loop whose clients are not identified yet. They have places and memory of their own, so they keep
+// newcomers are the connections of an event loop whose clients are not identified yet. They have places and memory of their own, so they keep
 // none from identified clients, and they give way to each other: beyond the places the oldest is closed, and beyond the memory the one that
 // holds the most. So silent connections and halves of packets keep no other client out. Only the loop uses it.
-type Newcomers struct {
+type newcomers struct {
 	places int
 	memory int // bytes
 
@@ -23,13 +23,13 @@ type newcomer struct {
 	held int // bytes
 }
 
-// NewNewcomers returns an empty set with so many places, and bytes of memory.
-func NewNewcomers(places, memory int) *Newcomers {
-	return &Newcomers{places: places, memory: memory, known: map[*loop.Conn]*list.Element{}}
+// newNewcomers returns an empty set with so many places, and bytes of memory.
+func newNewcomers(places, memory int) *newcomers {
+	return &newcomers{places: places, memory: memory, known: map[*loop.Conn]*list.Element{}}
 }
 
 // Add adds a connection, if it is not there. If all places are taken, it closes the oldest.
-func (n *Newcomers) Add(c *loop.Conn) {
+func (n *newcomers) Add(c *loop.Conn) {
 	if n.known[c] != nil {
 		return
 	}
@@ -41,7 +41,7 @@ func (n *Newcomers) Add(c *loop.Conn) {
 
 // Hold notes that size bytes of the connection wait for the rest of their packet. If all hold too much, it closes the one that holds the most,
 // which may be c.
-func (n *Newcomers) Hold(c *loop.Conn, size int) {
+func (n *newcomers) Hold(c *loop.Conn, size int) {
 	e := n.known[c]
 	if e == nil {
 		return
@@ -61,20 +61,20 @@ func (n *Newcomers) Hold(c *loop.Conn, size int) {
 }
 
 // Remove removes a connection, if it is there.
-func (n *Newcomers) Remove(c *loop.Conn) {
+func (n *newcomers) Remove(c *loop.Conn) {
 	if e := n.known[c]; e != nil {
 		n.forget(e)
 	}
 }
 
 // end closes a connection.
-func (n *Newcomers) end(e *list.Element) {
+func (n *newcomers) end(e *list.Element) {
 	c := e.Value.(*newcomer).conn
 	n.forget(e)
 	c.Close()
 }
 
-func (n *Newcomers) forget(e *list.Element) {
+func (n *newcomers) forget(e *list.Element) {
 	at := n.order.Remove(e).(*newcomer)
 	n.held -= at.held
 	delete(n.known, at.conn)

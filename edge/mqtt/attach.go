@@ -27,7 +27,7 @@ func (c *conn) begin(s *session, present bool) {
 		c.ls.server.dirty.Store(true)
 	}
 	c.ls.server.counters.connected.Add(1)
-	c.attached = c.ls.loop.Now()
+	c.attached = c.ls.Now()
 	c.watch()
 	if c.keepAlive > 0 {
 		c.conn.SetTimer(silenceTimer, c.silence())
@@ -224,7 +224,7 @@ const resendTime = 30 * time.Second
 // progress looks after a connection from time to time, while there is something to look after. Durables must not take a slow client for one that is gone: what was sent stays
 // on its way until the client has acknowledged it.
 func (c *conn) progress() {
-	now, unsent, needed := c.ls.loop.Now(), 0, c.blocked != nil || c.conn.Queued() > 0
+	now, unsent, needed := c.ls.Now(), 0, c.blocked != nil || c.conn.Queued() > 0
 	if c.conn.Blocked() { // otherwise all bytes are on their way, and two messages of one length look alike
 		unsent = c.conn.Unsent()
 	}

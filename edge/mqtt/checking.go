@@ -33,9 +33,9 @@ func (h *checking) begin(c *loop.Conn, connect wire.Packet, hash string, identit
 	h.logins[c] = &v
 	c.SetHandler(h)
 	c.PauseReading()
-	h.ls.newcomers.Hold(c, len(connect.Body)) // may close it
+	h.ls.Hold(c, len(connect.Body)) // may close it
 	h.ls.server.cfg.Logins.Check(string(v.User), remote(c), password.Hash(hash), identity != nil, v.Password, func(err error) {
-		h.ls.notify(func() { h.end(c, &v, identity, err) })
+		h.ls.Notify(func() { h.end(c, &v, identity, err) })
 	})
 }
 

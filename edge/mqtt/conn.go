@@ -198,7 +198,7 @@ func (c *conn) disconnected(v *wire.DisconnectPacket) error {
 		c.will = nil
 	}
 	c.leave()
-	c.ls.closing.begin(c.conn)
+	c.ls.end(c.conn)
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (c *conn) fail(err error) {
 	}
 	c.conn.Write(lastPacket(e, c.version, true, c.session.peer.maxPacket))
 	c.leave()
-	c.ls.closing.begin(c.conn)
+	c.ls.end(c.conn)
 }
 
 // disconnectCode returns the reason code for an error of the broker.
@@ -336,12 +336,12 @@ func (c *conn) Drained(*loop.Conn) { c.attend() }
 // HalfClosed ends the connection: the client has left without DISCONNECT.
 func (c *conn) HalfClosed(lc *loop.Conn) {
 	c.leave()
-	c.ls.closing.begin(lc)
+	c.ls.end(lc)
 }
 
 // Closed ends the connection.
-func (c *conn) Closed(*loop.Conn, error) {
-	c.ls.open.Add(-1)
+func (c *conn) Closed(lc *loop.Conn, _ error) {
+	c.ls.Closed(lc)
 	c.leave()
 }
 

@@ -6,19 +6,12 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
 )
-
-// shaking handles the connections of a loop whose TLS handshake is not complete.
-type shaking struct {
-	loop.Base
-	ls *loopState
-}
-
-func (h *shaking) Closed(c *loop.Conn, _ error) { h.ls.newcomers.Remove(c) }
 
 // greeting handles all connections of a loop that have sent no CONNECT yet.
 type greeting struct {
@@ -28,10 +21,8 @@ type greeting struct {
 
 var _ loop.Shutdowner = (*greeting)(nil)
 
-const lingerTime = 2 * time.Second
-
 func (h *greeting) Opened(c *loop.Conn) {
-	h.ls.open.Add(1)
+	h.ls.Opened(c)
 	c.SetTimer(silenceTimer, h.ls.listener.cfg.ConnectTimeout)
 }
 
@@ -39,8 +30,7 @@ func (h *greeting) HalfClosed(c *loop.Conn)   { c.Close() }
 func (h *greeting) Timer(c *loop.Conn, _ int) { c.Close() }
 
 func (h *greeting) Closed(c *loop.Conn, _ error) {
-	h.ls.newcomers.Remove(c)
-	h.ls.open.Add(-1)
+	h.ls.Closed(c)
 }
 
 func (h *greeting) Shutdown(c *loop.Conn) { c.Close() }
@@ -49,7 +39,7 @@ func (h *greeting) Shutdown(c *loop.Conn) { c.Close() }
 func (h *greeting) Data(c *loop.Conn, p []byte) int {
 	packet, need, err := wire.Next(p, wire.Limits{MaxPacket: min(h.ls.listener.cfg.MaxPacket, maxConnect)})
 	if need > 0 {
-		h.ls.newcomers.Hold(c, len(p))
+		h.ls.Hold(c, len(p))
 		return 0
 	}
 	var v wire.ConnectPacket
@@ -57,7 +47,7 @@ func (h *greeting) Data(c *loop.Conn, p []byte) int {
 		v, err = wire.ParseConnect(packet)
 	}
 	if err == nil && len(v.User) > 0 && len(v.Password) > 0 {
-		if hash, identity, token := h.ls.listener.clients.Password(string(v.User), v.Password); hash != "" && !token {
+		if hash, identity, token := h.ls.listener.Clients.Password(string(v.User), v.Password); hash != "" && !token {
 			h.ls.checking.begin(c, packet, hash, identity)
 			return packet.Size
 		}
@@ -85,7 +75,7 @@ func (h *greeting) refuse(c *loop.Conn, v wire.Version, limit uint32, err error)
 	} else {
 		c.Write(lastPacket(e, v, false, limit))
 	}
-	h.ls.closing.begin(c)
+	h.ls.end(c)
 }
 
 // connectCode returns the reason code for an error of the broker.
@@ -135,8 +125,8 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 	}
 	c := &conn{ls: h.ls, conn: lc, version: v.Version, keepAlive: v.KeepAlive}
 	k := &local{server: h.ls.server, conn: c}
-	client, err := h.ls.listener.clients.Connect(broker.LocalConfig{
-		Name: clientID, Addr: remote(lc), Identity: proved, Token: v.Password, TLS: tlsState(lc), Anonymous: *h.ls.listener.open.Load(), Handler: k,
+	client, err := h.ls.listener.Clients.Connect(broker.LocalConfig{
+		Name: clientID, Addr: remote(lc), Identity: proved, Token: v.Password, TLS: edge.TLSState(lc), Anonymous: h.ls.listener.Anonymous(), Handler: k,
 	})
 	if err != nil {
 		return err
@@ -158,7 +148,7 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 		c.disown()
 		return err
 	}
-	h.ls.newcomers.Remove(lc)
+	h.ls.Identified(lc)
 	c.number = h.ls.server.connects.Add(1)
 	lc.SetHandler(c)
 	lc.PauseReading()

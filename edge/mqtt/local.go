@@ -114,7 +114,7 @@ func (k *local) end(e *ending) {
 	v.mu.Unlock()
 	switch {
 	case c != nil:
-		c.ls.notify(func() { c.brokerEnds(k, e) })
+		c.ls.Notify(func() { c.brokerEnds(k, e) })
 	case s != nil && !e.closed:
 		k.Close()
 	}

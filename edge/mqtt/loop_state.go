@@ -1,51 +1,35 @@
 package mqtt
 
 import (
-	"context"
-	"crypto/tls"
-	"errors"
 	"sync"
-	"sync/atomic"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge"
 	"example.com/ferry/loop"
-	"example.com/ferry/loop/tlslayer"
 	wire "example.com/ferry/protocol/mqtt"
 )
 
-// loopState is the part of a Listener that belongs to one loop. Only that loop uses it, except notify and wake.
+// loopState is the part of a Listener that belongs to one loop. Only that loop uses it, except Notify and wake.
 type loopState struct {
-	listener  *Listener
-	server    *Server
-	loop      *loop.Loop
-	newcomers *edge.Newcomers
-	shaking   *shaking
-	greeting  *greeting
-	checking  *checking
-	closing   *closing
-	batch     *broker.Batch
-	run       run
-	conf      *confirmation // for the next messages that have to be stored; nil if there is none yet
-	open      atomic.Int64
+	*edge.Loop
+	listener *Listener
+	server   *Server
+	greeting *greeting
+	checking *checking
+	batch    *broker.Batch
+	run      run
+	conf     *confirmation // for the next messages that have to be stored; nil if there is none yet
+	attend   func()        // attendWoken, as a value
 
-	mu      sync.Mutex
-	woken   []*conn // connections whose sessions have something for them
-	notices []func()
-	spare   []*conn
-	posted  bool
-	turn    func() // take, as a value
+	mu    sync.Mutex
+	woken []*conn // connections whose sessions have something for them
+	spare []*conn
 }
 
-// newcomersMemory bounds the halves of CONNECT packets that a loop holds, in bytes.
-const newcomersMemory = 4 << 20
-
-func newLoopState(l *Listener, on *loop.Loop, places int) *loopState {
-	ls := &loopState{
-		listener: l, server: l.server, loop: on, batch: broker.NewBatch(l.server.cfg.Broker), newcomers: edge.NewNewcomers(places, newcomersMemory),
-	}
-	ls.shaking, ls.checking = &shaking{ls: ls}, &checking{ls: ls, logins: map[*loop.Conn]*wire.ConnectPacket{}}
-	ls.greeting, ls.closing, ls.turn = &greeting{ls: ls}, &closing{ls: ls}, ls.take
+func newLoopState(l *Listener, on *edge.Loop) *loopState {
+	ls := &loopState{Loop: on, listener: l, server: l.server, batch: broker.NewBatch(l.server.cfg.Broker)}
+	ls.greeting, ls.checking = &greeting{ls: ls}, &checking{ls: ls, logins: map[*loop.Conn]*wire.ConnectPacket{}}
+	ls.attend = ls.attendWoken
 	return ls
 }
 
@@ -53,55 +37,26 @@ func newLoopState(l *Listener, on *loop.Loop, places int) *loopState {
 func (ls *loopState) wake(c *conn) {
 	ls.mu.Lock()
 	ls.woken = append(ls.woken, c)
-	ls.post()
-}
-
-// notify makes the loop call f soon. Any goroutine may call it. It never waits.
-func (ls *loopState) notify(f func()) {
-	ls.mu.Lock()
-	ls.notices = append(ls.notices, f)
-	ls.post()
-}
-
-// post makes the loop call take. It releases the lock.
-func (ls *loopState) post() {
-	post := !ls.posted
-	ls.posted = true
+	first := len(ls.woken) == 1
 	ls.mu.Unlock()
-	if !post {
-		return
-	}
-	if err := ls.loop.Post(ls.turn); errors.Is(err, loop.ErrBusy) {
-		go func() { _ = ls.loop.PostWait(context.Background(), ls.turn) }()
+	if first {
+		ls.Notify(ls.attend)
 	}
 }
 
-// take handles what wake and notify were given.
-func (ls *loopState) take() {
+// attendWoken calls attend of the connections that wake was given.
+func (ls *loopState) attendWoken() {
 	ls.mu.Lock()
-	woken, notices := ls.woken, ls.notices
-	ls.woken, ls.spare, ls.notices, ls.posted = ls.spare[:0], nil, nil, false
+	woken := ls.woken
+	ls.woken, ls.spare = ls.spare[:0], nil
 	ls.mu.Unlock()
 	for i, c := range woken {
 		c.attend()
 		woken[i] = nil
 	}
-	for _, f := range notices {
-		f()
-	}
 	ls.mu.Lock()
 	ls.spare = woken[:0]
 	ls.mu.Unlock()
-}
-
-// tlsState returns the result of the connection's TLS handshake, or nil.
-func tlsState(c *loop.Conn) *tls.ConnectionState {
-	l, ok := c.Layer().(*tlslayer.Layer)
-	if !ok {
-		return nil
-	}
-	state := l.ConnectionState()
-	return &state
 }
 
 // Timers of a connection.
@@ -110,29 +65,8 @@ const (
 	progressTimer        // until the connection is looked at
 )
 
-// closing handles connections whose last packet is queued. The client may still send for a while: if the connection were closed at
-// once, it would be reset, and the client might lose the packet.
-type closing struct {
-	loop.Base
-	ls *loopState
-}
-
-var _ loop.Shutdowner = (*closing)(nil)
-
-func (h *closing) begin(c *loop.Conn) {
-	c.SetHandler(h)
-	c.ResumeReading()
-	c.CloseWrite()
+// end closes a connection whose last packet is queued.
+func (ls *loopState) end(c *loop.Conn) {
 	c.StopTimer(progressTimer)
-	c.SetTimer(silenceTimer, lingerTime)
+	ls.End(c)
 }
-
-func (h *closing) HalfClosed(*loop.Conn)     {}
-func (h *closing) Timer(c *loop.Conn, _ int) { c.Close() }
-
-func (h *closing) Closed(c *loop.Conn, _ error) {
-	h.ls.newcomers.Remove(c) // it may have been refused
-	h.ls.open.Add(-1)
-}
-
-func (h *closing) Shutdown(*loop.Conn) {}

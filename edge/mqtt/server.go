@@ -99,9 +99,9 @@ func (v *Server) attach(c *conn) {
 		s.next = c
 		owner := s.owner
 		v.mu.Unlock()
-		owner.ls.notify(owner.takenOver)
+		owner.ls.Notify(owner.takenOver)
 		if before != nil {
-			before.ls.notify(before.takenOver)
+			before.ls.Notify(before.takenOver)
 		}
 		return
 	}
@@ -166,7 +166,7 @@ func (v *Server) detach(c *conn, w *will) {
 		v.endSession(s)
 	}
 	if next != nil {
-		next.ls.notify(func() {
+		next.ls.Notify(func() {
 			if !next.left {
 				v.attach(next)
 			}

@@ -95,7 +95,7 @@ func (e *events) finish(why error) {
 		e.conn.Write([]byte("0\r\n\r\n"))
 	}
 	e.leave()
-	e.sub.ls.closing.begin(e.conn)
+	e.sub.ls.End(e.conn)
 }
 
 // leave ends the client of the broker.
@@ -117,7 +117,7 @@ func (e *events) Drained(*loop.Conn) { e.write() }
 // HalfClosed ends the stream: the client has left.
 func (e *events) HalfClosed(c *loop.Conn) {
 	e.leave()
-	e.sub.ls.closing.begin(c)
+	e.sub.ls.End(c)
 }
 
 // Timer keeps the stream alive, and ends it if the client does not read.
@@ -134,7 +134,7 @@ func (e *events) Timer(c *loop.Conn, _ int) {
 
 // Closed ends the client of the broker.
 func (e *events) Closed(c *loop.Conn, _ error) {
-	e.sub.ls.closed(c)
+	e.sub.ls.Closed(c)
 	if !e.left {
 		e.leave()
 	}

@@ -78,7 +78,7 @@ func (r *request) beginPublish(token, name []byte) {
 		r.fail(errorOf(err))
 		return
 	}
-	r.ls.newcomers.Remove(r.conn)
+	r.ls.Identified(r.conn)
 	if client.leaving {
 		r.fail(503, "draining", "the node is stopping")
 		return
@@ -266,7 +266,7 @@ func (r *request) confirmation() func(error) {
 	}
 	generation, ls := r.generation, r.ls
 	return func(err error) {
-		ls.notify(func() {
+		ls.Notify(func() {
 			if r.generation == generation {
 				r.confirmed(err)
 			}

@@ -41,7 +41,7 @@ func (p *publisher) tag(name []byte) (*tag, error) {
 		t = &tag{grant: grant}
 		p.tags[grant.Name()] = t
 	}
-	t.used = p.ls.loop.Now()
+	t.used = p.ls.Now()
 	return t, nil
 }
 
@@ -79,7 +79,7 @@ func (p *publisher) Ended(*broker.LocalSub, error) {}
 
 // Ready lets the requests that wait for credit go on.
 func (p *publisher) Ready(grant *broker.LocalTag) {
-	p.ls.notify(func() {
+	p.ls.Notify(func() {
 		t := p.tags[grant.Name()]
 		if t == nil {
 			return
@@ -94,7 +94,7 @@ func (p *publisher) Ready(grant *broker.LocalTag) {
 
 // Drain ends the client when its requests have ended.
 func (p *publisher) Drain(string) {
-	p.ls.notify(func() {
+	p.ls.Notify(func() {
 		p.leaving = true
 		p.leaveIfUnused()
 	})
@@ -103,7 +103,7 @@ func (p *publisher) Drain(string) {
 // Closed notes that the next request needs another client.
 func (p *publisher) Closed(error) {
 	p.ended.Store(true)
-	p.ls.notify(func() {
+	p.ls.Notify(func() {
 		for _, t := range p.tags {
 			waiting := t.waiting
 			t.waiting = nil

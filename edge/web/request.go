@@ -108,7 +108,7 @@ func (r *request) readHead(p []byte) int {
 			r.headTimed = true
 			r.conn.SetTimer(idleTimer, r.ls.server.cfg.HeadTimeout)
 		}
-		r.ls.newcomers.Hold(r.conn, len(p)) // may close it
+		r.ls.Hold(r.conn, len(p)) // may close it
 		return 0
 	}
 	r.conn.SetTimer(idleTimer, r.ls.server.cfg.BodyTimeout)
@@ -153,7 +153,7 @@ func (r *request) HalfClosed(c *loop.Conn) {
 	r.halfClosed = true
 	if r.state <= readingBody {
 		r.release()
-		r.ls.closing.begin(c)
+		r.ls.End(c)
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *request) Timer(*loop.Conn, int) {
 
 // Closed ends the request: the client has left.
 func (r *request) Closed(c *loop.Conn, _ error) {
-	r.ls.closed(c)
+	r.ls.Closed(c)
 	r.release()
 }
 
@@ -190,7 +190,7 @@ func (r *request) finish() {
 	c, keepAlive, halfClosed, ls := r.conn, r.keepAlive, r.halfClosed, r.ls
 	r.release()
 	if !keepAlive {
-		ls.closing.begin(c)
+		ls.End(c)
 		return
 	}
 	c.SetHandler(ls.idle)

@@ -72,7 +72,7 @@ func (r *request) appendHead(b []byte, status int) []byte {
 
 // date returns the value of the Date field.
 func (ls *loopState) date() []byte {
-	if now := ls.loop.Now(); ls.dateText == nil || now-ls.dated >= dateInterval {
+	if now := ls.Now(); ls.dateText == nil || now-ls.dated >= dateInterval {
 		ls.dated = now
 		ls.dateText = time.Now().UTC().AppendFormat(ls.dateText[:0], "Mon, 02 Jan 2006 15:04:05 GMT")
 	}

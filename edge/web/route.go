@@ -157,7 +157,7 @@ func bearer(field []byte) (token []byte, ok bool) {
 // by a name of its own site, which its owner lets resolve to this machine.
 func (r *request) checkOrigin(authority []byte) bool {
 	s := r.ls.server
-	if *s.open.Load() != "" && !local(authority) {
+	if s.Anonymous() != "" && !local(authority) {
 		r.fail(421, "misdirected", "clients without a credential reach this server by an IP address or as localhost")
 		return false
 	}

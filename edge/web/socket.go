@@ -158,7 +158,7 @@ func (k *socket) close(code websocket.Code, reason string) {
 	}
 	k.conn.Write(websocket.AppendClose(nil, code, reason))
 	k.leave()
-	k.sub.ls.closing.begin(k.conn)
+	k.sub.ls.End(k.conn)
 }
 
 func (k *socket) leave() {
@@ -316,7 +316,7 @@ func (k *socket) Drained(c *loop.Conn) {
 // HalfClosed ends the connection: the client has left without Close.
 func (k *socket) HalfClosed(c *loop.Conn) {
 	k.leave()
-	k.sub.ls.closing.begin(c)
+	k.sub.ls.End(c)
 }
 
 // maxSilent is how many PINGs may have no response.
@@ -337,7 +337,7 @@ func (k *socket) Timer(c *loop.Conn, _ int) {
 
 // Closed ends the client of the broker.
 func (k *socket) Closed(c *loop.Conn, _ error) {
-	k.sub.ls.closed(c)
+	k.sub.ls.Closed(c)
 	if !k.left {
 		k.leave()
 	}

@@ -12,6 +12,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
 	"example.com/ferry/protocol/native"
@@ -44,16 +45,16 @@ var _ broker.LocalHandler = (*subscriber)(nil)
 // attach connects the client to the broker and subscribes, unless cfg is nil. After an error, the callbacks may still be called.
 func (s *subscriber) attach(r *request, token []byte, cfg *broker.LocalSubConfig) error {
 	s.ls, s.conn = r.ls, r.conn
-	s.progressed = s.ls.loop.Now()
+	s.progressed = s.ls.Now()
 	server := r.ls.server
-	local, err := server.clients.Connect(broker.LocalConfig{
-		Addr: r.conn.RemoteIP(), Token: token, TLS: tlsState(r.conn), Anonymous: *server.open.Load(), Handler: s,
+	local, err := server.Clients.Connect(broker.LocalConfig{
+		Addr: r.conn.RemoteIP(), Token: token, TLS: edge.TLSState(r.conn), Anonymous: server.Anonymous(), Handler: s,
 	})
 	if err != nil {
 		return err
 	}
 	s.local = local
-	s.ls.newcomers.Remove(s.conn)
+	s.ls.Identified(s.conn)
 	if cfg == nil {
 		return nil
 	}
@@ -104,7 +105,7 @@ func (s *subscriber) Flush() {
 	s.posted = s.posted || post
 	s.mu.Unlock()
 	if post {
-		s.ls.notify(s.flush)
+		s.ls.Notify(s.flush)
 	}
 }
 
@@ -148,7 +149,7 @@ func (s *subscriber) end() {
 
 // stalled reports whether the client has read nothing for BodyTimeout although there is something to read.
 func (s *subscriber) stalled() bool {
-	now, unsent := s.ls.loop.Now(), 0
+	now, unsent := s.ls.Now(), 0
 	if s.conn.Blocked() { // otherwise all bytes are on their way, and two messages of one length look alike
 		unsent = s.conn.Unsent()
 	}
@@ -161,7 +162,7 @@ func (s *subscriber) stalled() bool {
 // Ready lets a WebSocket go on that has waited for credit.
 func (s *subscriber) Ready(*broker.LocalTag) {
 	if s.ready != nil {
-		s.ls.notify(s.ready)
+		s.ls.Notify(s.ready)
 	}
 }
 
@@ -169,15 +170,15 @@ func (s *subscriber) Ready(*broker.LocalTag) {
 func (s *subscriber) Opened(*broker.LocalSub) {}
 
 // Ended ends the connection: the subscription is all that it is for.
-func (s *subscriber) Ended(_ *broker.LocalSub, why error) { s.ls.notify(func() { s.finish(why) }) }
+func (s *subscriber) Ended(_ *broker.LocalSub, why error) { s.ls.Notify(func() { s.finish(why) }) }
 
 // Drain ends the connection.
 func (s *subscriber) Drain(reason string) {
-	s.ls.notify(func() { s.finish(&native.Error{Code: native.CodeDraining, Reason: reason}) })
+	s.ls.Notify(func() { s.finish(&native.Error{Code: native.CodeDraining, Reason: reason}) })
 }
 
 // Closed ends the connection.
-func (s *subscriber) Closed(why error) { s.ls.notify(func() { s.finish(why) }) }
+func (s *subscriber) Closed(why error) { s.ls.Notify(func() { s.finish(why) }) }
 
 // subscription returns what the query subscribes to. The error is a *native.Error.
 func (r *request) subscription(filter string, query url.Values) (*broker.LocalSubConfig, error) {

@@ -1,0 +1,111 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"example.com/ferry/loop"
+)
+
+// Loop is the part of a Listener that belongs to one event loop. Only that loop uses it, except Notify.
+type Loop struct {
+	*loop.Loop
+	newcomers *newcomers
+	first     loop.Handler // of new connections
+	shaking   shaking
+	closing   closing
+	open      atomic.Int64
+	turn      func() // run, as a value
+
+	mu      sync.Mutex
+	notices []func()
+	spare   []func()
+	posted  bool
+}
+
+func newLoop(on *loop.Loop, places int) *Loop {
+	l := &Loop{Loop: on, newcomers: newNewcomers(places, newcomersMemory)}
+	l.shaking.newcomers, l.closing.loop, l.turn = l.newcomers, l, l.run
+	return l
+}
+
+// Opened notes that a connection, whose TLS handshake is complete, is open.
+func (l *Loop) Opened(*loop.Conn) { l.open.Add(1) }
+
+// Hold notes that size bytes of a connection wait for the rest of its first packet. It may close the connection.
+func (l *Loop) Hold(c *loop.Conn, size int) { l.newcomers.Hold(c, size) }
+
+// Identified notes that the client of a connection is identified.
+func (l *Loop) Identified(c *loop.Conn) { l.newcomers.Remove(c) }
+
+// Closed notes that a connection is closed.
+func (l *Loop) Closed(c *loop.Conn) {
+	l.newcomers.Remove(c) // it may have been refused
+	l.open.Add(-1)
+}
+
+// End closes a connection once what is queued is written, and the client has closed it or some time is over: at once, it would be reset, and the client might
+// lose the last bytes (RFC 9112, section 9.6). It uses the timer 0.
+func (l *Loop) End(c *loop.Conn) {
+	c.SetHandler(&l.closing)
+	c.ResumeReading()
+	c.CloseWrite()
+	c.SetTimer(0, lingerTime)
+}
+
+// lingerTime is how long the client may take to close the connection.
+const lingerTime = 2 * time.Second
+
+// Notify makes the loop call f soon. Any goroutine may call it. It never waits.
+func (l *Loop) Notify(f func()) {
+	l.mu.Lock()
+	l.notices = append(l.notices, f)
+	post := !l.posted
+	l.posted = true
+	l.mu.Unlock()
+	if !post {
+		return
+	}
+	if err := l.Post(l.turn); errors.Is(err, loop.ErrBusy) {
+		go func() { _ = l.PostWait(context.Background(), l.turn) }()
+	}
+}
+
+// run calls what Notify was given.
+func (l *Loop) run() {
+	l.mu.Lock()
+	taken := l.notices
+	l.notices, l.spare, l.posted = l.spare[:0], nil, false
+	l.mu.Unlock()
+	for i, f := range taken {
+		f()
+		taken[i] = nil
+	}
+	l.mu.Lock()
+	l.spare = taken[:0]
+	l.mu.Unlock()
+}
+
+// shaking handles the connections whose TLS handshake is not complete.
+type shaking struct {
+	loop.Base
+	newcomers *newcomers
+}
+
+func (h *shaking) Closed(c *loop.Conn, _ error) { h.newcomers.Remove(c) }
+
+// closing handles the connections whose last bytes are queued.
+type closing struct {
+	loop.Base
+	loop *Loop
+}
+
+var _ loop.Shutdowner = (*closing)(nil)
+
+func (h *closing) HalfClosed(*loop.Conn)        {}
+func (h *closing) Timer(c *loop.Conn, _ int)    { c.Close() }
+func (h *closing) Closed(c *loop.Conn, _ error) { h.loop.Closed(c) }
+func (h *closing) Shutdown(*loop.Conn)          {}
