@@ -249,7 +249,7 @@ func TestHandOverWhileShuttingDown(t *testing.T) {
 			var clients sync.WaitGroup
 			for range 4 {
 				clients.Go(func() {
-					for {
+					for range 200 { // Close goes on while clients connect: see waitingRounds
 						select {
 						case <-stop:
 							return
