@@ -113,22 +113,38 @@ func TestParentDies(t *testing.T) {
 func TestOrphanExits(t *testing.T) {
 	near, far := net.Pipe()
 	s := newServer(far)
-	orphaned, over := make(chan struct{}), make(chan struct{})
+	begun, orphaned, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	s.orphaned = func() { close(orphaned) }
 	served := make(chan error, 1)
 	go func() {
-		served <- s.serve(t.Context(), ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error { <-over; return nil }))
+		served <- s.serve(t.Context(), ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error {
+			close(begun)
+			<-over
+			return nil
+		}))
 	}()
 	greetServer(t, near)
 	if _, err := near.Write(appendMessage(nil, &ferry.Message{Tag: "x"})); err != nil {
 		t.Fatal(err)
 	}
+	within(t, "the call", begun)
 	_ = near.Close()
-	<-orphaned
+	within(t, "the orphan's end", orphaned)
 	close(over)
-	if err := <-served; err != nil {
+	if err := within(t, "the server's end", served); err != nil {
 		t.Errorf("Serve = %v, want nil: the parent hung up", err)
 	}
+}
+
+// within returns what c delivers, in less than a minute.
+func within[T any](t *testing.T, what string, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(time.Minute):
+		t.Fatalf("%s did not come within a minute", what)
+	}
+	return v
 }
 
 // greetServer does the parent's part of the handshake.

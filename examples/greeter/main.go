@@ -9,6 +9,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -30,7 +31,11 @@ import (
 const drainTimeout = 10 * time.Second
 
 func main() {
-	if err := serve("127.0.0.1:9101", "127.0.0.1:9102", "127.0.0.1:9103"); err != nil {
+	nativeAddr := flag.String("native", "127.0.0.1:9101", "`address` of ferry's own protocol")
+	grpcAddr := flag.String("grpc", "127.0.0.1:9102", "`address` of gRPC")
+	httpAddr := flag.String("http", "127.0.0.1:9103", "`address` of JSON-RPC over HTTP")
+	flag.Parse()
+	if err := serve(*nativeAddr, *grpcAddr, *httpAddr); err != nil {
 		fmt.Fprintln(os.Stderr, "greeter:", err)
 		os.Exit(1)
 	}

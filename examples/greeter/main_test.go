@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestMain lets the test binary run as the command, so that the test meets the ports that the comment of main names.
+// TestMain lets the test binary run as the command.
 func TestMain(m *testing.M) {
 	if os.Getenv("GREETER_TEST_RUN") != "" {
 		main()
@@ -20,9 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestGreeter starts the server without arguments, and calls it over HTTP and by the example's client.
+// TestGreeter starts the server on free ports, and calls it over HTTP and by the example's client.
 func TestGreeter(t *testing.T) {
-	cmd := exec.Command(os.Args[0])
+	const free = "127.0.0.1:0"
+	cmd := exec.Command(os.Args[0], "-native", free, "-grpc", free, "-http", free)
 	cmd.Env = append(os.Environ(), "GREETER_TEST_RUN=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -44,14 +45,18 @@ func TestGreeter(t *testing.T) {
 		}
 	})
 	lines := bufio.NewReader(out)
-	for _, want := range []string{"rpc on 127.0.0.1:9101\n", "grpc on 127.0.0.1:9102\n", "http on 127.0.0.1:9103\n"} {
-		if line, err := lines.ReadString('\n'); err != nil || line != want {
-			t.Fatalf("got line %q, %v, want %q", line, err, want)
+	var addrs []string
+	for _, want := range []string{"rpc on ", "grpc on ", "http on "} {
+		line, err := lines.ReadString('\n')
+		addr, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), want)
+		if err != nil || !ok {
+			t.Fatalf("got line %q, %v, want %qADDRESS", line, err, want)
 		}
+		addrs = append(addrs, addr)
 	}
 	for _, method := range []string{"Greeter.Hello", "greeter.Greeter.Hello"} {
 		body := `{"jsonrpc":"2.0","method":"` + method + `","params":{"name":"Bo"},"id":1}`
-		resp, err := http.Post("http://127.0.0.1:9103", "application/json", strings.NewReader(body))
+		resp, err := http.Post("http://"+addrs[2], "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +66,7 @@ func TestGreeter(t *testing.T) {
 			t.Errorf("%s: got %s, %v, want %s", method, text, err, want)
 		}
 	}
-	text, err := exec.Command("go", "run", "./client", "Bo").CombinedOutput()
+	text, err := exec.Command("go", "run", "./client", "-native", addrs[0], "-grpc", addrs[1], "-http", addrs[2], "Bo").CombinedOutput()
 	if want := "rpc: Hello, Bo\ngrpc: Hello, Bo\nhttp: Hello, Bo\n"; err != nil || string(text) != want {
 		t.Errorf("the client: got %s, %v, want %s", text, err, want)
 	}

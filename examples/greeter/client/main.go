@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -23,11 +24,15 @@ import (
 )
 
 func main() {
+	nativeAddr := flag.String("native", "127.0.0.1:9101", "`address` of the server's own protocol")
+	grpcAddr := flag.String("grpc", "127.0.0.1:9102", "`address` of gRPC")
+	httpAddr := flag.String("http", "127.0.0.1:9103", "`address` of JSON-RPC over HTTP")
+	flag.Parse()
 	name := "world"
-	if len(os.Args) > 1 {
-		name = os.Args[1]
+	if flag.NArg() > 0 {
+		name = flag.Arg(0)
 	}
-	if err := greet(os.Stdout, name, "tcp://127.0.0.1:9101", "tcp://127.0.0.1:9102", "tcp://127.0.0.1:9103"); err != nil {
+	if err := greet(os.Stdout, name, "tcp://"+*nativeAddr, "tcp://"+*grpcAddr, "tcp://"+*httpAddr); err != nil {
 		fmt.Fprintln(os.Stderr, "client:", err)
 		os.Exit(1)
 	}
