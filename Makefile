@@ -13,6 +13,9 @@ SHELL := bash
 # Build, lint and tests compile with the same flags, so that nothing is compiled twice. With -trimpath, all clones share the build cache.
 export GOFLAGS := $(filter-out -trimpath,$(shell go env GOFLAGS)) -trimpath
 
+# Compiles all packages. go build ./... also links each program, and removes it.
+COMPILE = go list -export ./... >/dev/null
+
 T      ?= 1m
 MIXED  ?= 1h
 Q      ?=
@@ -37,7 +40,7 @@ QUESTIONS = $(if $(Q),$(Q),$(sort $(patsubst bench/%/,%,$(dir $(wildcard bench/*
 check: build lint test ## build, lint and test: what a change has to pass (default)
 
 quick: ## build, lint what has changed since main, and test the packages that the change reaches: make quick BASE=main
-	go build ./...
+	$(COMPILE)
 	@test -x bin/golangci-lint || { echo "quick needs golangci-lint: make deps" >&2; exit 1; }
 	GOGC=400 bin/golangci-lint run --new-from-merge-base=$(or $(BASE),main) ./...
 	@go build -o bin/testrun ./internal/testrun
@@ -92,8 +95,8 @@ bench-history: ## print bench/results beside those checked in at a git tag: make
 
 build: ## build bin/ferry and compile everything else
 	go build -o bin/ferry ./cmd/ferry
-	go build ./...
-	cd bench && go build ./...
+	$(COMPILE)
+	cd bench && $(COMPILE)
 
 build-cross: ## build ferry for each of PLATFORMS
 	@for platform in $(PLATFORMS); do \
