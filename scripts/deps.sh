@@ -24,19 +24,47 @@ packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream 
 retry go mod download
 (cd bench && retry go mod download)
 
-if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
-	echo "golangci-lint $lint_version is installed"
-else
-	echo "building golangci-lint $lint_version into bin/ (some minutes)"
-	retry env GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
-fi
+# What the Go toolchain builds, while Debian's packages are fetched and installed.
+go_tools() {
+	if bin/golangci-lint version 2>/dev/null | grep -q "version v\?$lint_version "; then
+		echo "golangci-lint $lint_version is installed"
+	else
+		echo "building golangci-lint $lint_version into bin/ (some minutes)"
+		retry env GOBIN="$PWD/bin" go install "github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$lint_version"
+	fi
 
-if [[ "$(go version -m bin/nfpm 2>/dev/null || true)" == *"nfpm/v2	v$nfpm_version	"* ]]; then
-	echo "nfpm $nfpm_version is installed"
-else
-	echo "building nfpm $nfpm_version into bin/"
-	retry env GOBIN="$PWD/bin" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@v$nfpm_version"
-fi
+	if [[ "$(go version -m bin/nfpm 2>/dev/null || true)" == *"nfpm/v2	v$nfpm_version	"* ]]; then
+		echo "nfpm $nfpm_version is installed"
+	else
+		echo "building nfpm $nfpm_version into bin/"
+		retry env GOBIN="$PWD/bin" go install "github.com/goreleaser/nfpm/v2/cmd/nfpm@v$nfpm_version"
+	fi
+
+	# The conformance tests of HTTP/2. It is in no Debian package.
+	if command -v h2spec >/dev/null; then
+		echo "h2spec is installed"
+	else
+		echo "building h2spec $h2spec_version"
+		h2spec_bin=$(mktemp -d)
+		retry env GOBIN="$h2spec_bin" go install "github.com/summerwind/h2spec/cmd/h2spec@v$h2spec_version+incompatible"
+		as_root=()
+		((EUID == 0)) || as_root=(sudo)
+		"${as_root[@]}" install -m 755 "$h2spec_bin/h2spec" /usr/local/bin/h2spec
+		rm -rf "$h2spec_bin"
+	fi
+}
+
+# Jobs that run beside each other; finish waits for them.
+jobs=()
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+finish() {
+	local job failed=0
+	for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+	return "$failed"
+}
+
+go_tools &
+jobs+=($!)
 
 # A JDK or Maven from another source than Debian is used as it is.
 { command -v java && command -v javac; } >/dev/null || packages+=(default-jdk-headless)
@@ -93,48 +121,49 @@ else
 	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
-# The conformance tests of HTTP/2. It is in no Debian package.
-if command -v h2spec >/dev/null; then
-	echo "h2spec is installed"
-else
-	echo "building h2spec $h2spec_version"
-	h2spec_bin=$(mktemp -d)
-	retry env GOBIN="$h2spec_bin" go install "github.com/summerwind/h2spec/cmd/h2spec@v$h2spec_version+incompatible"
-	as_root=()
-	((EUID == 0)) || as_root=(sudo)
-	"${as_root[@]}" install -m 755 "$h2spec_bin/h2spec" /usr/local/bin/h2spec
-	rm -rf "$h2spec_bin"
-fi
-
 # The real SOFABolt, for the tests of proxy/interop; its version is in the pom.
-pom=proxy/interop/java/pom.xml
-if cmp -s "$pom" bin/java/pom.xml; then
-	echo "the jars of $pom are installed"
-else
-	echo "fetching the jars of $pom into bin/java/"
-	rm -rf bin/java
-	retry mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$PWD/bin/java"
-	cp "$pom" bin/java/
-fi
+jars() {
+	pom=proxy/interop/java/pom.xml
+	if cmp -s "$pom" bin/java/pom.xml; then
+		echo "the jars of $pom are installed"
+	else
+		echo "fetching the jars of $pom into bin/java/"
+		rm -rf bin/java
+		retry mvn -q -B -f "$pom" dependency:copy-dependencies -DoutputDirectory="$PWD/bin/java"
+		cp "$pom" bin/java/
+	fi
+}
 
 # Python libraries that tests and benchmarks run beside ferry.
-libraries=scripts/python-libraries.txt
-if cmp -s "$libraries" bin/python/libraries.txt; then
-	echo "the libraries of $libraries are installed"
-else
-	echo "installing the libraries of $libraries into bin/python/"
-	python3 -m venv --clear bin/python
-	retry bin/python/bin/pip install -q -r "$libraries"
-	cp "$libraries" bin/python/libraries.txt
-fi
+python_libraries() {
+	libraries=scripts/python-libraries.txt
+	if cmp -s "$libraries" bin/python/libraries.txt; then
+		echo "the libraries of $libraries are installed"
+	else
+		echo "installing the libraries of $libraries into bin/python/"
+		python3 -m venv --clear bin/python
+		retry bin/python/bin/pip install -q -r "$libraries"
+		cp "$libraries" bin/python/libraries.txt
+	fi
+}
 
 # The compiler of AssemblyScript, which examples/wasm needs.
-if grep -qs "\"version\": \"$assemblyscript_version\"" bin/assemblyscript/node_modules/assemblyscript/package.json; then
-	echo "assemblyscript $assemblyscript_version is installed"
-else
-	mkdir -p bin/assemblyscript
-	retry npm install --silent --prefix bin/assemblyscript "assemblyscript@$assemblyscript_version"
-fi
+assemblyscript() {
+	if grep -qs "\"version\": \"$assemblyscript_version\"" bin/assemblyscript/node_modules/assemblyscript/package.json; then
+		echo "assemblyscript $assemblyscript_version is installed"
+	else
+		mkdir -p bin/assemblyscript
+		retry npm install --silent --prefix bin/assemblyscript "assemblyscript@$assemblyscript_version"
+	fi
+}
 
 # Newer peers of bench/proxy_http1. It has no rows of them if they cannot be downloaded.
-retry scripts/debian13.sh || echo "nginx 1.26 and HAProxy 3.0 cannot be downloaded: bench/proxy_http1 has no rows of them" >&2
+newer_peers() {
+	retry scripts/debian13.sh || echo "nginx 1.26 and HAProxy 3.0 cannot be downloaded: bench/proxy_http1 has no rows of them" >&2
+}
+
+for job in jars python_libraries assemblyscript newer_peers; do
+	"$job" &
+	jobs+=($!)
+done
+finish
