@@ -193,3 +193,24 @@ func writeText(t *testing.T, file, text string) {
 		t.Fatal(err)
 	}
 }
+
+// TestDevOutputInFolder: a file of the folder that ferry dev writes its own output to makes it build nothing again. The other files do.
+func TestDevOutputInFolder(t *testing.T) {
+	dir := t.TempDir()
+	code := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(code, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	stdout := os.Stdout
+	os.Stdout = out // as the shell does for ferry dev > out
+	defer func() { os.Stdout = stdout }()
+	d := &development{dir: dir}
+	if files := d.files(); len(files) != 1 || files[code].IsZero() {
+		t.Errorf("got %v, want main.go only", files)
+	}
+}
