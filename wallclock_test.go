@@ -15,6 +15,7 @@ import (
 var wallClock = map[string]string{
 	"node/admin/certificatemetrics.go": "a metric",
 	"node/admin/reloadmetrics.go":      "a metric",
+	"node/admin/storedroutes.go":       "the time at which a durable begins",
 	"node/live/source.go":              "the time of a sensor's event",
 	"node/vitals.go":                   "it finds steps of the clock",
 	"internal/clock/timeline.go":       "windows of wall time, whose state outlives the process",

@@ -71,9 +71,19 @@ func (s *storedStreams) Stream(name string) (engine.Stream, bool) {
 // holdWait is how long DeleteDurable waits for a node that serves the durable to free it. A node that has died is found within that.
 const holdWait = 4 * time.Second
 
-// DeleteDurable removes a durable and its position. It holds the durable for that, so no node serves it meanwhile: one with members
-// would begin again at the place that they ask for.
+// DeleteDurable removes a durable and its position.
 func (s *storedStreams) DeleteDurable(ctx context.Context, stream, durable string) error {
+	return s.endDurable(ctx, stream, durable, nil)
+}
+
+// ResetDurable moves the position of a durable, which keeps its filter, its predicate and its owner.
+func (s *storedStreams) ResetDurable(ctx context.Context, stream, durable string, from engine.Start) error {
+	return s.endDurable(ctx, stream, durable, &from)
+}
+
+// endDurable removes a durable, and makes it again if it is to begin elsewhere. It holds the durable for that, so no node serves it
+// meanwhile: one with members would begin again at the place that they ask for.
+func (s *storedStreams) endDurable(ctx context.Context, stream, durable string, from *engine.Start) error {
 	found, ok := s.find(stream)
 	if !ok {
 		return fmt.Errorf("%w: %s", admin.ErrNoStream, stream)
@@ -99,7 +109,10 @@ func (s *storedStreams) DeleteDurable(ctx context.Context, stream, durable strin
 		return err
 	}
 	defer func() { _ = held.Close(ctx) }() // it was deleted, or keeps its position
-	return found.stream.DeleteCursor(ctx, durable)
+	if err := found.stream.DeleteCursor(ctx, durable); err != nil || from == nil {
+		return err
+	}
+	return found.stream.CreateCursor(ctx, engine.CursorConfig{Name: durable, Filter: all[i].Filter, Where: all[i].Where, Owner: all[i].Owner, Start: *from})
 }
 
 // stateTimeout bounds how long an engine elsewhere may take to say what it stores.

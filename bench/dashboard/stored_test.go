@@ -143,6 +143,11 @@ func (n *storedNode) Replay(ctx context.Context, _ string, sequences []uint64) (
 	return len(sequences), nil
 }
 
+// ResetDurable finds none.
+func (n *storedNode) ResetDurable(context.Context, string, string, engine.Start) error {
+	return admin.ErrNoDurable
+}
+
 // DeleteDurable finds none.
 func (n *storedNode) DeleteDurable(context.Context, string, string) error { return admin.ErrNoDurable }
 

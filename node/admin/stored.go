@@ -30,6 +30,9 @@ type Streams interface {
 	// DeleteDurable removes a durable and its position. The error is ErrNoStream, ErrNoDurable, or ErrInUse if it has members, on
 	// this node or on another one.
 	DeleteDurable(ctx context.Context, stream, durable string) error
+
+	// ResetDurable moves the position of a durable. The errors are those of DeleteDurable.
+	ResetDurable(ctx context.Context, stream, durable string, from engine.Start) error
 }
 
 // StreamsState is the response to GET /api/streams. Counters count from the start of the node. Times are seconds, sizes are

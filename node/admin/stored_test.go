@@ -63,6 +63,11 @@ func (f *fakeStreams) DeleteDurable(_ context.Context, stream, durable string) e
 	return nil
 }
 
+func (f *fakeStreams) ResetDurable(_ context.Context, stream, durable string, from engine.Start) error {
+	f.calls = append(f.calls, fmt.Sprint("reset ", stream, " ", durable, from))
+	return nil
+}
+
 // purgeable is a stream that notes what is purged.
 type purgeable struct {
 	*fakeStream
@@ -182,6 +187,11 @@ func TestStoredActions(t *testing.T) {
 		{"orders/durables/billing/delete", 200, "{}"},
 		{"orders/durables/none/delete", 404, "no such durable"},
 		{"orders/durables/used/delete", 409, "in use"},
+		{"orders/durables/billing/reset?from=first", 200, "{}"},
+		{"orders/durables/billing/reset?from=7", 200, "{}"},
+		{"orders/durables/billing/reset?from=1970-01-01T00:00:00.000000009Z", 200, "{}"},
+		{"orders/durables/billing/reset", 400, "from"},
+		{"orders/durables/billing/reset?from=0", 400, "from"},
 	} {
 		if status, body := do(t, "POST", url+"/api/streams/"+c.path); status != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%.60s: got %d %s, want %d %s", c.path, status, body, c.status, c.body)
@@ -189,6 +199,7 @@ func TestStoredActions(t *testing.T) {
 	}
 	want := []string{
 		"replay dead[]", "replay dead[4 5]", "replay dead[99]", "replay none[]", `purge "orders/7" 8`, "delete orders billing", "delete orders none", "delete orders used",
+		"reset orders billing{1 0 0}", "reset orders billing{2 7 0}", "reset orders billing{3 0 9}",
 	}
 	if !slices.Equal(f.calls, want) {
 		t.Errorf("got calls %q, want %q", f.calls, want)
@@ -197,7 +208,7 @@ func TestStoredActions(t *testing.T) {
 		t.Error("GET replays")
 	}
 	_, guarded := start(t, Config{Streams: f, LocalToken: "local-token-0123"})
-	for _, path := range []string{"dead/replay", "orders/purge", "orders/durables/billing/delete"} {
+	for _, path := range []string{"dead/replay", "orders/purge", "orders/durables/billing/delete", "orders/durables/billing/reset?from=first"} {
 		if status, _ := do(t, "POST", guarded+"/api/streams/"+path); status != 401 {
 			t.Errorf("%s without the token: got %d, want 401", path, status)
 		}

@@ -55,6 +55,7 @@ func (s *storedStreams) routes(mux *http.ServeMux, cfg Config) {
 	handle("POST /api/streams/{stream}/replay", s.replay)
 	handle("POST /api/streams/{stream}/purge", s.purge)
 	handle("POST /api/streams/{stream}/durables/{durable}/delete", s.deleteDurable)
+	handle("POST /api/streams/{stream}/durables/{durable}/reset", s.resetDurable)
 }
 
 // queryError is a wrong parameter of a request.
@@ -206,4 +207,17 @@ func (s *storedStreams) purge(ctx context.Context, r *http.Request) (any, error)
 
 func (s *storedStreams) deleteDurable(ctx context.Context, r *http.Request) (any, error) {
 	return struct{}{}, s.streams.DeleteDurable(ctx, r.PathValue("stream"), r.PathValue("durable"))
+}
+
+func (s *storedStreams) resetDurable(ctx context.Context, r *http.Request) (any, error) {
+	text := r.URL.Query().Get("from")
+	from := engine.Start{At: engine.AtFirst}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil && n > 0 {
+		from = engine.Start{At: engine.AtSequence, Sequence: n}
+	} else if at, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		from = engine.Start{At: engine.AtTime, Time: at.UnixNano()}
+	} else if text != "first" {
+		return nil, &queryError{"from", "first, a sequence number from 1, or a time such as 2026-11-22T10:00:00Z, not " + printable(text)}
+	}
+	return struct{}{}, s.streams.ResetDurable(ctx, r.PathValue("stream"), r.PathValue("durable"), from)
 }

@@ -140,7 +140,7 @@ func TestStoredStreams(t *testing.T) {
 	}
 }
 
-// TestRemoveDurable: a durable is removed unless it has members, and begins again when its name is used again.
+// TestRemoveDurable: a durable is moved and removed unless it has members, and begins again when its name is used again.
 func TestRemoveDurable(t *testing.T) {
 	t.Parallel()
 	n := runStored(t, storedYAML)
@@ -157,9 +157,28 @@ func TestRemoveDurable(t *testing.T) {
 	if got := ferryWith("", remove...); got.status != statusFailed || !strings.Contains(got.stderr, `durable "billing" of stream "orders" has 1 members: stop them first`) {
 		t.Errorf("with a member: got %+v", got)
 	}
+	reset := append([]string{"stream", "reset-durable", "orders", "billing", "2"}, n.admin...)
+	if got := ferryWith("", reset...); got.status != statusFailed || !strings.Contains(got.stderr, "has 1 members: stop them first") {
+		t.Errorf("reset with a member: got %+v", got)
+	}
+	if got := ferryWith("", "stream", "reset-durable", "orders", "billing", "last"); got.status != statusUsage {
+		t.Errorf("reset to no place: got %+v", got)
+	}
 	n.run(t, n.client, `{"order":2}`, "pub", "--ack", "orders/a")
 	if got := <-member; got.status != statusDone || strings.Count(got.stdout, "\n") != 2 {
 		t.Errorf("the member got %+v, want both messages", got)
+	}
+	for _, from := range []string{"2", "first", "1h"} {
+		if got := n.run(t, n.admin, "", "stream", "reset-durable", "orders", "billing", from); got != "orders: durable billing begins at "+from+"\n" {
+			t.Errorf("got %q", got)
+		}
+		want := 1
+		if from == "2" {
+			want = 2
+		}
+		if orders, _ := ordersOf(t, n.run(t, n.client, "", "sub", "--durable", "billing", "--count", "1", "orders/#")); len(orders) != 1 || orders[0] != want {
+			t.Errorf("from %s the durable got %v, want message %d", from, orders, want)
+		}
 	}
 	if got := n.run(t, n.admin, "", remove[:4]...); got != "orders: durable billing removed\n" {
 		t.Errorf("got %q", got)

@@ -22,13 +22,14 @@ import (
 
 // streamCmd has the verbs for stored streams. All but rm and copy --from-dir ask the admin server of a node.
 type streamCmd struct {
-	Ls                streamLsCmd        `cmd:"" help:"List the stored streams."`
-	Info              streamInfoCmd      `cmd:"" help:"Print the state of a stream and its durables."`
-	Purge             streamPurgeCmd     `cmd:"" help:"Remove records of a stream."`
-	Copy              streamCopyCmd      `cmd:"" help:"Copy a stream to another engine."`
-	Rm                streamRmCmd        `cmd:"" help:"Remove a stream from a node that does not run."`
-	RmDurable         streamRmDurableCmd `cmd:"" name:"rm-durable" help:"Remove a durable and its position."`
-	ReplayDeadLetters streamReplayCmd    `cmd:"" name:"replay-dead-letters" help:"Publish dead letters again."`
+	Ls                streamLsCmd           `cmd:"" help:"List the stored streams."`
+	Info              streamInfoCmd         `cmd:"" help:"Print the state of a stream and its durables."`
+	Purge             streamPurgeCmd        `cmd:"" help:"Remove records of a stream."`
+	Copy              streamCopyCmd         `cmd:"" help:"Copy a stream to another engine."`
+	Rm                streamRmCmd           `cmd:"" help:"Remove a stream from a node that does not run."`
+	RmDurable         streamRmDurableCmd    `cmd:"" name:"rm-durable" help:"Remove a durable and its position."`
+	ResetDurable      streamResetDurableCmd `cmd:"" name:"reset-durable" help:"Move the position of a durable."`
+	ReplayDeadLetters streamReplayCmd       `cmd:"" name:"replay-dead-letters" help:"Publish dead letters again."`
 }
 
 // Help returns the part of ferry stream --help that is not in the grammar.

@@ -194,11 +194,11 @@ _ferry() {
 	stream)
 		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 			case $word in
-			ls|info|purge|copy|rm|rm-durable|replay-dead-letters) sub=$word; break ;;
+			ls|info|purge|copy|rm|rm-durable|reset-durable|replay-dead-letters) sub=$word; break ;;
 			esac
 		done
 		case $sub in
-		'') flags='--help' words='ls info purge copy rm rm-durable replay-dead-letters' ;;
+		'') flags='--help' words='ls info purge copy rm rm-durable reset-durable replay-dead-letters' ;;
 		ls)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
 		case $prev in
@@ -248,6 +248,15 @@ _ferry() {
 		--data-dir) flags= words='' ;;
 		esac ;;
 		rm-durable)
+		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
+		case $prev in
+		--admin|-a) flags= words='' ;;
+		--admin-token-file) flags= words='' ;;
+		--ca) flags= words='' ;;
+		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		reset-durable)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
 		case $prev in
 		--admin|-a) flags= words='' ;;

@@ -274,6 +274,7 @@ _ferry() {
 			'copy:Copy a stream to another engine.'
 			'rm:Remove a stream from a node that does not run.'
 			'rm-durable:Remove a durable and its position.'
+			'reset-durable:Move the position of a durable.'
 			'replay-dead-letters:Publish dead letters again.'
 		)
 		if (( CURRENT == 2 )); then
@@ -351,6 +352,19 @@ _ferry() {
 			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
 			':name:_files' \
 			':durable:_files'
+		;;
+		reset-durable)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-a --admin)'{-a,--admin=}'[The admin server of the node. The default is http,//127.0.0.1,4195.]:URL:_files' \
+			'--admin-token-file=''[The file with the token of the admin server. The default is token in the data directory.]:FILE:_files' \
+			'--ca=''[The CA certificate to trust. The default is ca.pem in the data directory.]:FILE:_files' \
+			'--data-dir=''[The data directory of a node on this machine. The default is ./ferry-data.]:DIR:_files' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':name:_files' \
+			':durable:_files' \
+			':from:_files'
 		;;
 		replay-dead-letters)
 		_arguments -s \
