@@ -197,11 +197,11 @@ func (l *Log) Commit(done func(error)) {
 	l.start()
 }
 
-// Remove removes a record that is in the Log, and returns false if it is not.
+// Remove removes a record that is in the Log, and returns false if it is not, or the Log is closed: another process may have its files.
 func (l *Log) Remove(s Stored) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.remove(s)
+	return !l.finished && l.remove(s)
 }
 
 func (l *Log) remove(s Stored) bool {

@@ -367,7 +367,12 @@ func (l *Log) finish() {
 		}
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.running, l.finished = false, true
+	late := l.gathering.done // since run has looked
+	l.gathering.done = nil
+	l.mu.Unlock()
+	for _, done := range late {
+		done(engine.ErrClosed)
+	}
 	close(l.ended)
 }
