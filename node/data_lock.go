@@ -3,9 +3,9 @@ package node
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
+	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/internal/filelock"
 )
 
@@ -16,7 +16,7 @@ const dataLock = "node.lock"
 
 // lockData takes the lock of what a node writes to dir.
 func lockData(dir string) (*filelock.Lock, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data_dir: %w", err)
 	}
 	lock, err := filelock.Take(filepath.Join(dir, dataLock))

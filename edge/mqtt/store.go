@@ -76,7 +76,7 @@ func (v *Server) load() error {
 	if v.cfg.Dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(v.cfg.Dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(v.cfg.Dir, 0o700); err != nil {
 		return fmt.Errorf("mqtt: %w", err)
 	}
 	var sessions []storedSession

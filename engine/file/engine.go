@@ -77,7 +77,7 @@ func Open(c Config) (*Engine, error) {
 	case c.Interval < 0:
 		return nil, fmt.Errorf("engine: interval %s is negative", c.Interval)
 	}
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("engine: directory of the streams: %w", err)
 	}
 	lock, err := filelock.Take(filepath.Join(c.Dir, "lock"))

@@ -1,4 +1,5 @@
-// Package atomicfile makes and replaces files so that after a crash there is the old one or the new one.
+// Package atomicfile makes and replaces files so that after a crash there is the old one or the new one. It makes directories that outlive
+// a crash.
 //
 //	err := atomicfile.Write("data/state.json", content, 0o600)
 package atomicfile
@@ -75,4 +76,25 @@ func SyncDir(dir string) error {
 		return fmt.Errorf("sync %s: %w", dir, err)
 	}
 	return nil
+}
+
+// MkdirAll is os.MkdirAll. The names of the directories that it makes are on the disk when it returns.
+func MkdirAll(dir string, mode fs.FileMode) error { return mkdirAll(dir, mode, SyncDir) }
+
+func mkdirAll(dir string, mode fs.FileMode, sync func(string) error) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err == nil && !info.IsDir():
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: syscall.ENOTDIR}
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	above := filepath.Dir(dir)
+	if err := mkdirAll(above, mode, sync); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return sync(above)
 }

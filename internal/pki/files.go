@@ -54,7 +54,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 
 // OpenToken returns the local token of the data directory dir. It creates both if they are missing, and none of the other files.
 func OpenToken(dir string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("pki: %w", err)
 	}
 	return openToken(filepath.Join(dir, TokenFile))

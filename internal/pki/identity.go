@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"example.com/ferry/internal/atomicfile"
 )
 
 // The files of a data directory.
@@ -58,7 +60,7 @@ func Open(c Config) (*Identity, error) {
 	if dir == "" {
 		dir = "ferry-data"
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("pki: data directory %s: %w: make it, or choose another one", dir, err)
 	}
 	id := &Identity{dir: dir, names: withLocal(c.Names), unsaved: c.Unsaved}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/atomicfile"
 )
 
 // retryFullDisk is the pause between two attempts to write to a disk that is full.
@@ -131,7 +132,7 @@ func (s *Spool) makeRoom(length int64) error {
 	seg.file = f
 	s.active, s.segments = seg, append(s.segments, seg)
 	if s.cfg.Sync {
-		if err := syncDir(s.cfg.Dir); err != nil {
+		if err := atomicfile.SyncDir(s.cfg.Dir); err != nil {
 			s.failed = fmt.Errorf("spool: %w", err)
 			return s.failed
 		}

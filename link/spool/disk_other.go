@@ -3,5 +3,3 @@
 package spool
 
 func isDiskFull(error) bool { return false }
-
-func syncDir(string) error { return nil }

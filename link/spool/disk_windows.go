@@ -9,6 +9,3 @@ import (
 func isDiskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
-
-// syncDir does nothing: NTFS writes names to its journal.
-func syncDir(string) error { return nil }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/internal/filelock"
 )
 
@@ -125,7 +126,7 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if cfg.MaxBytes < 0 {
 		return nil, fmt.Errorf("spool: Config.MaxBytes is %d: want more than 0", cfg.MaxBytes)
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	s := &Spool{cfg: cfg, born: newBirth(), segment: min(maxSegment, cfg.MaxBytes/segmentsInSpool)}

@@ -201,13 +201,8 @@ func (s *Store) Add(spec Spec, module []byte, now time.Time) (Function, error) {
 	f.Versions = append(f.Versions, Version{number, sum(module), int64(len(module)), now.UTC().Truncate(time.Second), spec})
 	f.Current = number
 	dir := filepath.Join(s.dir, spec.Name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := atomicfile.MkdirAll(dir, 0o700); err != nil {
 		return f, fmt.Errorf("deploy: %w", err)
-	}
-	for _, each := range []string{filepath.Dir(s.dir), s.dir} {
-		if err := atomicfile.SyncDir(each); err != nil {
-			return f, fmt.Errorf("deploy: %w", err)
-		}
 	}
 	if err := atomicfile.Write(s.file(spec.Name, number), module, 0o600); err != nil {
 		return f, fmt.Errorf("deploy: %w", err)

@@ -229,7 +229,7 @@ func (c *restoreCmd) Run(e *env) error {
 	// The directory gets its name when it is complete: a restoration that is interrupted leaves no half of a store.
 	dir := filepath.Clean(c.DataDir)
 	parent := filepath.Dir(dir)
-	if err := makeDirs(parent); err != nil {
+	if err := atomicfile.MkdirAll(parent, 0o755); err != nil {
 		return err
 	}
 	partial, err := os.MkdirTemp(parent, filepath.Base(dir)+".*.partial") // its mode is 0700
