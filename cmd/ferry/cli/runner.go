@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,7 +15,6 @@ import (
 
 	"example.com/ferry/cpu"
 	"example.com/ferry/internal/handover"
-	"example.com/ferry/internal/startmemory"
 	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
@@ -194,7 +194,7 @@ func (p *runner) serves(cfg *config.Config, n *node.Node, stop func()) error {
 	p.mu.Unlock()
 	if first {
 		p.startWatchdog()
-		go startmemory.Release()
+		go debug.FreeOSMemory() // most of the heap is garbage of the start
 	}
 	if first && p.before == nil {
 		if err := welcome(p.env, cfg, n); err != nil && !errors.As(err, new(quietError)) {
