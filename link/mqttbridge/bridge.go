@@ -101,6 +101,7 @@ const (
 	dropTopic      = "topic"      // the topic cannot be a tag
 	dropForbidden  = "forbidden"  // the node takes no messages on the tag, or has too many tags
 	dropInvalid    = "invalid"    // the node has refused the payload
+	dropRefused    = "refused"    // the stream of the tag has not stored the message, and never will
 	dropProperties = "properties" // the properties of the message are longer than a node keeps
 	dropQueue      = "queue"      // a message of QoS 0 has come while the node was slow
 )

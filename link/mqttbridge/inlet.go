@@ -187,11 +187,15 @@ func refusedForGood(err error) bool {
 func (in *inlet) publish(t *broker.LocalTag, one broker.Message, guessed bool, r *received) bool {
 	m := []broker.Message{one}
 	stored := func(err error) {
-		if err != nil {
+		switch {
+		case err == nil:
+			in.done(r, mqtt.Success)
+		case r == nil || errors.As(err, new(*broker.RefusedError)):
+			in.drop(dropRefused)
 			in.done(r, mqtt.ImplementationSpecificError)
-			return
+		default: // a reload has removed the stream: the other broker sends the message again on the next connection
+			in.conn.fail(err)
 		}
-		in.done(r, mqtt.Success)
 	}
 	for {
 		n, err := in.batch.Publish(t, m, stored)
