@@ -33,6 +33,7 @@ type positions struct {
 	deleted  []string // names to be removed. The lock of the stream guards it
 	flushing bool     // a goroutine writes. The lock of the stream guards it
 	timer    *time.Timer
+	syncing  bool // timer runs. The lock of the stream guards it
 	closed   bool
 
 	mu     sync.Mutex // held while the file is written; taken before the lock of the stream
@@ -67,26 +68,34 @@ func (p *positions) run(s *stream) {
 			continue
 		}
 		p.flushing = false
-		switch {
-		case p.closed:
-		case p.timer == nil:
-			p.timer = time.AfterFunc(positionsSync, func() { p.later(s) })
-		default:
-			p.timer.Reset(positionsSync)
-		}
+		p.syncLater(s)
 		s.mu.Unlock()
 		return
 	}
 }
 
+// syncLater has later called, unless it will be. The caller holds the lock of the stream.
+func (p *positions) syncLater(s *stream) {
+	switch {
+	case p.closed || p.syncing:
+		return
+	case p.timer == nil:
+		p.timer = time.AfterFunc(positionsSync, func() { p.later(s) })
+	default:
+		p.timer.Reset(positionsSync)
+	}
+	p.syncing = true
+}
+
 // later syncs what run has written, and writes again what it could not write.
 func (p *positions) later(s *stream) {
+	s.mu.Lock()
+	p.syncing = false
+	s.mu.Unlock()
 	if err := p.flush(s, true); err != nil {
 		s.engine.config.Log.Warn("positions of durables are not stored: after a restart messages may be delivered again", "stream", s.configured().Name, "err", err)
 		s.mu.Lock()
-		if !p.closed {
-			p.timer.Reset(positionsSync)
-		}
+		p.syncLater(s)
 		s.mu.Unlock()
 	}
 }
