@@ -18,7 +18,7 @@ func ferry(binary string) Proxy {
 			}
 			return []file{{"node.yaml", ferryConfig(s) + "      routes_file: routes.jsonl\n"}, {"routes.jsonl", ferryRoutesFile(set)}}
 		},
-		argv:  func(httpproxy.Setup) []string { return []string{binary, "run", "-c", "node.yaml"} },
+		argv: func(httpproxy.Setup) []string { return []string{binary, "run", "-c", "node.yaml"} },
 	}
 }
 
