@@ -19,7 +19,7 @@ type Config struct {
 	Interval    time.Duration                // between two syncs; 0 means that each group is synced before it is confirmed
 	SegmentSize int64                        // bytes at which a segment ends
 	Room        func(bytes int64) error      // says why so many bytes may not be written now; nil means that they may
-	Stored      func(records []Stored)       // called for each group when it is in the index, before it is confirmed; may be nil
+	Stored      func(records []Stored)       // called for each group when it is in the index, before it is confirmed, and, with none, when it is again; may be nil
 	IDsAfter    func() int64                 // the IDs of removed records that were stored later are kept; nil means none
 	Failed      func(what string, err error) // logs what does not end the Log; may be nil
 }
@@ -68,6 +68,7 @@ type Log struct {
 	synced   int64    // of what is on the disk
 	reserved uint64   // numbers up to this one may be given with an interval
 	unsynced []*group // that a failure has to write again
+	hidden   bool     // a failure has taken records out of the index, and Stored was not called since
 	timer    *time.Timer
 
 	// Of the user, one call at a time.

@@ -50,7 +50,8 @@ func (l *Log) run() {
 		l.spare = nil
 		l.mu.Unlock()
 		err := l.store(g, syncNow)
-		if err == nil && l.config.Stored != nil && len(g.entries) > 0 {
+		if err == nil && l.config.Stored != nil && (len(g.entries) > 0 || l.hidden) {
+			l.hidden = false
 			records := make([]Stored, len(g.entries))
 			for i, e := range g.entries {
 				records[i] = Stored{e.sequence, e.tag.name, int64(e.size)}
@@ -287,6 +288,7 @@ func (l *Log) abandon(err error) error {
 			s.last = s.first - 1
 		}
 		if g.indexed {
+			l.hidden = true
 			for i := range g.entries {
 				e := &g.entries[i]
 				e.tag.waiting++
