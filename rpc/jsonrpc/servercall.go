@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"slices"
 	"sync"
@@ -54,12 +55,16 @@ func (c *serverCall) SetHeader(m call.Metadata) error {
 	return nil
 }
 
-// Send keeps the one message of the response until Finish. find refuses methods with streams as far as it knows them.
+// Send keeps the one message of the response until Finish. find refuses methods with streams as far as it knows them. Only calls that are passed on send, and who
+// serves them is not trusted: what is no JSON could end the envelope and begin the response of another call.
 func (c *serverCall) Send(data []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sent != nil || c.finished {
 		return call.Errorf(call.Unimplemented, "jsonrpc: the response has more than one message, and JSON-RPC has no streams")
+	}
+	if c.head.Content == typeJSON && len(data) > 0 && !json.Valid(data) {
+		return call.Errorf(call.Internal, "jsonrpc: the response of the service is not JSON")
 	}
 	c.sent = append([]byte{}, data...)
 	return nil
