@@ -175,8 +175,7 @@ func (b *compressedBody) data(p []byte, last bool) (pause bool) {
 		b.held.Append(b.relay.Loop(), p)
 		b.compressor.wait(b)
 	}
-	b.relay.Moved()
-	pause = !b.held.Empty() || b.relay.down.ResponseFull()
+	pause = b.relay.responseMoved() || !b.held.Empty()
 	b.paused = b.paused || pause
 	return pause
 }
@@ -218,6 +217,7 @@ func (b *compressedBody) resume() {
 	r, c := b.relay, b.compressor
 	for rest := b.held.Bytes()[b.at:]; len(rest) > 0; rest = b.held.Bytes()[b.at:] {
 		if r.down.ResponseFull() {
+			r.watchReader()
 			return // DownstreamDrained continues
 		}
 		n := min(len(rest), c.room())

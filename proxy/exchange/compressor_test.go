@@ -104,6 +104,38 @@ func TestCompressorTurns(t *testing.T) {
 	})
 }
 
+// TestCompressedReadRate: a client that does not keep up with a compressed response is cut like every other one.
+func TestCompressedReadRate(t *testing.T) {
+	onLoop(t, func(l *loop.Loop, p *Plan) {
+		p.Compression, p.Compressors = &route.Compression{}, []*Compressor{NewCompressor(l)}
+		c := &reader{}
+		p.Connectors = []Connector{c}
+		c.relay.Init(c, l)
+		c.relay.Begin(p, Timeouts{Body: time.Minute, BodyRate: 1000})
+		c.relay.Admit(p.Table.Routes()[0])
+		c.relay.Forward(browser{})
+		c.relay.RequestEnd(nil)
+		c.relay.Response(page{}, false)
+		c.stops = true
+		for _, size := range []int{10, turnBytes} { // the second one waits for further turns
+			c.relay.deadlines.stop(readDeadline)
+			if !c.relay.ResponseData(make([]byte, size), false) || !c.relay.deadlines.isSet(readDeadline) {
+				t.Errorf("after %d bytes the client that does not read is not watched", size)
+			}
+		}
+		c.relay.deadlines.stop(readDeadline)
+		if c.relay.body.resume(); !c.relay.deadlines.isSet(readDeadline) {
+			t.Error("the client for which bytes wait is not watched")
+		}
+		c.relay.deadlines.stop(readDeadline)
+		if c.relay.handleDeadline(readDeadline); !c.resets {
+			t.Error("the client that does not read is not cut")
+		}
+		c.relay.End(0)
+		c.relay.Release()
+	})
+}
+
 // TestCompressorBounds holds that no more than maxEncoders responses are compressed, and none while the loop is crowded.
 func TestCompressorBounds(t *testing.T) {
 	onLoop(t, func(l *loop.Loop, _ *Plan) {
