@@ -41,17 +41,20 @@ type Logins struct {
 	mu       sync.Mutex
 	running  int
 	waiting  []login
-	from     map[string]int                  // logins that wait, by host
-	verified map[[sha256.Size]byte]time.Time // until when
-	failures map[string]*failures            // by login.from and login.host
+	from     map[digest]int       // logins that wait, by host
+	verified map[digest]time.Time // until when
+	failures map[digest]*failures // by login.from and login.host
 }
+
+// digest stands for names, which may be long, in what is remembered.
+type digest [sha256.Size]byte
 
 type login struct {
 	hash     password.Hash
 	password []byte
-	id       [sha256.Size]byte
-	host     string
-	from     string // host and user
+	id       digest
+	host     digest
+	from     digest // host and user
 	known    bool   // there is such a user
 	done     func(error)
 }
@@ -65,7 +68,7 @@ type failures struct {
 
 // NewLogins returns an empty Logins.
 func NewLogins() *Logins {
-	l := &Logins{from: map[string]int{}, verified: map[[sha256.Size]byte]time.Time{}, failures: map[string]*failures{}}
+	l := &Logins{from: map[digest]int{}, verified: map[digest]time.Time{}, failures: map[digest]*failures{}}
 	_, _ = rand.Read(l.key[:]) // does not fail
 	return l
 }
@@ -74,11 +77,13 @@ func NewLogins() *Logins {
 // its time and fails. Check calls done once, at once or on another goroutine: with nil, or
 // one of the errors above. It copies secret.
 func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret []byte, done func(error)) {
-	at := login{hash: hash, id: l.id(user, hash, secret), host: addr, known: known, done: done}
-	if host, _, err := net.SplitHostPort(addr); err == nil {
-		at.host = host
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
 	}
-	at.from = at.host + "\x00" + user
+	at := login{
+		hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest([]byte(host)), from: l.digest([]byte(host), []byte(user)), known: known, done: done,
+	}
 	now := time.Now()
 	l.mu.Lock()
 	if decided, err := l.decide(&at, now); decided {
@@ -119,7 +124,7 @@ func (l *Logins) decide(at *login, now time.Time) (decided bool, err error) {
 	return true, ErrLoginsFailed
 }
 
-func (l *Logins) penalized(from string, now time.Time) bool {
+func (l *Logins) penalized(from digest, now time.Time) bool {
 	f := l.failures[from]
 	return f != nil && now.Before(f.until)
 }
@@ -127,10 +132,10 @@ func (l *Logins) penalized(from string, now time.Time) bool {
 // workers is how many comparisons run at once.
 func workers() int { return max(runtime.GOMAXPROCS(0)-1, 1) }
 
-// id returns what a login is remembered by.
-func (l *Logins) id(user string, hash password.Hash, secret []byte) (sum [sha256.Size]byte) {
+// digest returns what stands for the parts of a login.
+func (l *Logins) digest(parts ...[]byte) (sum digest) {
 	m := hmac.New(sha256.New, l.key[:])
-	for _, part := range [][]byte{[]byte(user), []byte(hash), secret} {
+	for _, part := range parts {
 		part := sha256.Sum256(part) // of one length, so that no two logins look alike
 		m.Write(part[:])
 	}
@@ -179,7 +184,7 @@ func (l *Logins) settle(at *login, ok bool, now time.Time) error {
 }
 
 // failed counts a failure, of which so many cost time. The caller holds the lock.
-func (l *Logins) failed(from string, most int, now time.Time) {
+func (l *Logins) failed(from digest, most int, now time.Time) {
 	f := l.failures[from]
 	if f == nil {
 		makeRoom(l.failures, maxFailures, func(f *failures) bool { return now.After(f.until) && now.Sub(f.last) > failureWindow })
@@ -195,14 +200,21 @@ func (l *Logins) failed(from string, most int, now time.Time) {
 	}
 }
 
-// makeRoom removes entries that are over if there are as many as may be, and some other one if none is.
+// looked is how many entries makeRoom looks at: the loops wait for the lock.
+const looked = 16
+
+// makeRoom removes entries that are over, of the first ones in the random order of a map, if there are as many as may be, and some other one if none is.
 func makeRoom[K comparable, V any](m map[K]V, most int, over func(V) bool) {
 	if len(m) < most {
 		return
 	}
+	left := looked
 	for k, v := range m {
 		if over(v) {
 			delete(m, k)
+		}
+		if left--; left == 0 {
+			break
 		}
 	}
 	for k := range m {

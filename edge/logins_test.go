@@ -3,6 +3,8 @@ package edge
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -101,7 +103,7 @@ func TestLoginsRemembered(t *testing.T) {
 		at := func(user, secret string, hash password.Hash) (known bool) {
 			l.running = workers() // no comparison can begin
 			l.waiting = make([]login, waitingLogins)
-			defer func() { l.running, l.waiting, l.failures = 0, nil, map[string]*failures{} }()
+			defer func() { l.running, l.waiting, l.failures = 0, nil, map[digest]*failures{} }()
 			var err error
 			l.Check(user, "1.2.3.4:5", hash, true, []byte(secret), func(e error) { err = e })
 			return !errors.Is(err, ErrLoginsBusy)
@@ -124,12 +126,54 @@ func TestLoginsBounds(t *testing.T) {
 	l := NewLogins()
 	now := time.Now()
 	for i := range maxFailures + 100 {
-		_ = l.settle(&login{from: fmt.Sprint(i)}, false, now)
+		_ = l.settle(&login{from: digest{byte(i), byte(i >> 8), byte(i >> 16)}, host: digest{31: 1}}, false, now)
 	}
 	for i := range remembered + 100 {
-		_ = l.settle(&login{id: [32]byte{byte(i), byte(i >> 8), byte(i >> 16)}}, true, now)
+		_ = l.settle(&login{id: digest{byte(i), byte(i >> 8), byte(i >> 16)}}, true, now)
 	}
 	if len(l.failures) > maxFailures || len(l.verified) > remembered {
 		t.Errorf("%d failures, %d logins", len(l.failures), len(l.verified))
+	}
+}
+
+// TestFailuresOfLongNames: an address that sends long names of users does not make the Logins keep them.
+func TestFailuresOfLongNames(t *testing.T) {
+	l := NewLogins()
+	for i := range ofHost + 200 {
+		_ = check(l, fmt.Sprint(i)+strings.Repeat("x", 60_000), "1.2.3.4:5", "wrong")
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	failures := len(l.failures)
+	l.failures = nil
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if kept := int64(before.HeapAlloc) - int64(after.HeapAlloc); kept > int64(failures)<<10 {
+		t.Errorf("%d failures hold %d bytes", failures, kept)
+	}
+}
+
+// TestMakeRoom: a full map loses what is over first, and looks at few entries, because the event loops wait meanwhile.
+func TestMakeRoom(t *testing.T) {
+	m := map[int]bool{}
+	for i := range 10_000 {
+		m[i] = i != 0
+	}
+	calls := 0
+	makeRoom(m, len(m), func(live bool) bool { calls++; return !live })
+	if len(m) != 9_999 || calls > 100 {
+		t.Errorf("%d entries are left, %d were looked at", len(m), calls)
+	}
+	for i := range 10_000 {
+		m[i] = i%10 == 0
+	}
+	for len(m) > 9_900 {
+		makeRoom(m, len(m), func(live bool) bool { return !live })
+	}
+	for i := 0; i < 10_000; i += 10 {
+		if !m[i] {
+			t.Fatalf("entry %d, which is not over, was removed", i)
+		}
 	}
 }
