@@ -2,7 +2,6 @@ package jsonrpc
 
 import (
 	"encoding/base64"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,15 +16,9 @@ const (
 	trailerPrefix = "trailer-"
 )
 
-// httpFields are the header fields of HTTP itself. They are not metadata. RFC 9110, sections 6 to 12.
-var httpFields = []string{
-	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "date", "expect", "host", "keep-alive",
-	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
-}
-
 // isReserved reports whether name is no name of metadata.
 func isReserved(name string) bool {
-	return strings.HasPrefix(name, "ferry-") || strings.HasPrefix(name, "connect-") || strings.HasPrefix(name, "grpc-") || slices.Contains(httpFields, name)
+	return strings.HasPrefix(name, "ferry-") || strings.HasPrefix(name, "connect-") || strings.HasPrefix(name, "grpc-") || call.OfHTTP(name)
 }
 
 // metadataOf returns the metadata in fields: those whose names begin with prefix if trailer is set, otherwise all others.

@@ -27,7 +27,7 @@ func pass(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.H
 		}
 	}()
 	status := p.responses()
-	trailer := out.Trailer()
+	trailer := passed(out.Trailer())
 	out.Cancel() // ends a Send that waits
 	p.mu.Lock()
 	p.ended = true // what Recv has returned may not be used after Finish
@@ -38,6 +38,15 @@ func pass(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.H
 	s.Finish(nil, status, trailer)
 	<-sent // Finish has ended its Recv
 	return nil
+}
+
+// passed returns the metadata that is passed on: the fields of HTTP end here, and not each protocol could carry them.
+func passed(m call.Metadata) call.Metadata {
+	ofHTTP := func(f call.Field) bool { return call.OfHTTP(f.Name) }
+	if !slices.ContainsFunc(m, ofHTTP) {
+		return m
+	}
+	return slices.DeleteFunc(slices.Clone(m), ofHTTP)
 }
 
 // passing is a call that is passed on.
@@ -90,7 +99,7 @@ func full(a *held.Account, data []byte) *call.Status {
 // responses passes on the messages of the server, and returns the status of the call.
 func (p *passing) responses() *call.Status {
 	header, err := p.out.Header()
-	if err == nil && len(header) > 0 {
+	if header = passed(header); err == nil && len(header) > 0 {
 		err = p.s.SetHeader(header)
 	}
 	for err == nil {
@@ -118,14 +127,14 @@ func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *c
 	if err == nil {
 		err = conn.Call(ctx, next, data, &resp)
 	}
-	if err == nil && len(resp.Header) > 0 {
-		err = s.SetHeader(resp.Header)
+	if header := passed(resp.Header); err == nil && len(header) > 0 {
+		err = s.SetHeader(header)
 	}
 	if err != nil {
-		s.Finish(nil, call.StatusOf(err), resp.Trailer)
+		s.Finish(nil, call.StatusOf(err), passed(resp.Trailer))
 		return
 	}
-	s.Finish(append([]byte{}, resp.Data...), nil, resp.Trailer) // a message, also if it is empty
+	s.Finish(append([]byte{}, resp.Data...), nil, passed(resp.Trailer)) // a message, also if it is empty
 }
 
 // only returns the one message of the client.

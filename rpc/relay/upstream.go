@@ -46,6 +46,7 @@ const (
 
 // Serve passes the call of s on with the head next, and finishes s.
 func (u *Upstream) Serve(ctx context.Context, s call.ServerStream, next *call.Head) {
+	next.Metadata = passed(next.Metadata)
 	for again := true; ; again = false {
 		conn, err := u.connect(ctx)
 		if err == nil {

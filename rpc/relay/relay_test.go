@@ -1,0 +1,66 @@
+package relay_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/grpc"
+	"example.com/ferry/rpc/jsonrpc"
+	"example.com/ferry/rpc/relay"
+	"example.com/ferry/transport/tcp"
+)
+
+// TestFieldsOfHTTP: a server of gRPC behind one of HTTP, which adds fields of its own such as Date, serves clients of HTTP/1.1. Metadata passes, and fields of
+// HTTP do not, in both directions.
+func TestFieldsOfHTTP(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Accept-Encoding", "identity")
+		w.Header().Set("X-Head", "h")
+		w.Header().Set("Trailer", "Grpc-Status, X-Tail")
+		_, _ = w.Write([]byte("\x00\x00\x00\x00\x012"))
+		w.Header().Set("Grpc-Status", "0")
+		w.Header().Set("X-Tail", "t")
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
+	defer server.Close()
+	gate := &relay.Gate{Dial: func(ctx context.Context, _ string, _ *call.Peer) (call.Conn, error) {
+		return grpc.Protocol{}.Dial(ctx, tcp.New(nil), server.Listener.Addr().String())
+	}}
+	l, err := jsonrpc.Protocol{}.Listen(t.Context(), tcp.New(nil), "127.0.0.1:0", gate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String()+"/a.B/M", strings.NewReader("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-A", "1")
+	client := http.Client{Timeout: 20 * time.Second}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || string(body) != "2" {
+		t.Fatalf("got %s, %q, %v", resp.Status, body, err)
+	}
+	if got.Get("X-A") != "1" || resp.Header.Get("X-Head") != "h" || resp.Header.Get("Trailer-X-Tail") != "t" || resp.Header.Get("Accept-Encoding") != "" {
+		t.Errorf("the server got %v, the client %v", got, resp.Header)
+	}
+}
