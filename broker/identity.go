@@ -19,7 +19,7 @@ type Credential struct {
 	Password   string // hash of the password, which the Broker passes to those who compare it; "" if the client has none
 	Open       bool   // a listener may give the identity to clients without a credential: see LocalConfig.Anonymous
 
-	byToken, byName, byPassword, unproved *Identity // what clients have that prove themselves so; set by NewIdentities
+	byToken, byName, byPassword, unproved *Identity // what clients have that prove themselves so, or nil; set by NewIdentities
 }
 
 // proof is what a client proved its identity by. The zero value is the proof of an Identity that did not come from an
@@ -40,41 +40,47 @@ func HashToken(token []byte) []byte {
 // Identities is a set of clients. It never changes, so its methods may overlap.
 type Identities struct {
 	known  []Credential
+	tokens []*Credential          // those with a token
+	names  map[string]*Credential // those with a certificate, by common name
 	users  map[string]*Credential // those with a password, by name
-	sample string                 // one of the hashes
+	opened map[string]*Credential // those without a credential, by name
+	sample string                 // one of the hashes of passwords
 }
 
 // NewIdentities returns the set of these clients. It refuses a client without a credential, and two with the same one.
 func NewIdentities(clients []Credential) (*Identities, error) {
-	for i, c := range clients {
+	i := &Identities{known: slices.Clone(clients), names: map[string]*Credential{}, users: map[string]*Credential{}, opened: map[string]*Credential{}}
+	tokens := map[string]*Credential{}
+	for k := range i.known {
+		c := &i.known[k]
 		if len(c.TokenHash) == 0 && c.CommonName == "" && c.Password == "" && !c.Open {
 			return nil, fmt.Errorf("broker: identity %q has neither token, password nor certificate", c.Identity.Name)
 		}
-		for _, d := range clients[:i] {
-			if len(c.TokenHash) > 0 && subtle.ConstantTimeCompare(c.TokenHash, d.TokenHash) == 1 {
+		if len(c.TokenHash) > 0 {
+			if d := tokens[string(c.TokenHash)]; d != nil {
 				return nil, fmt.Errorf("broker: identities %q and %q have the same token", d.Identity.Name, c.Identity.Name)
 			}
-			if c.CommonName != "" && c.CommonName == d.CommonName {
+			tokens[string(c.TokenHash)] = c
+			i.tokens, c.byToken = append(i.tokens, c), c.proved(proof{tokenHash: string(c.TokenHash)})
+		}
+		if c.CommonName != "" {
+			if d := i.names[c.CommonName]; d != nil {
 				return nil, fmt.Errorf("broker: identities %q and %q have the same common_name", d.Identity.Name, c.Identity.Name)
 			}
+			i.names[c.CommonName], c.byName = c, c.proved(proof{commonName: c.CommonName})
 		}
-	}
-	i := &Identities{known: append([]Credential(nil), clients...), users: map[string]*Credential{}}
-	for k := range i.known {
-		c := &i.known[k]
-		c.byToken = c.proved(proof{tokenHash: string(c.TokenHash)})
-		c.byName = c.proved(proof{commonName: c.CommonName})
-		c.byPassword = c.proved(proof{password: c.Password})
-		c.unproved = c.proved(proof{anonymous: true})
 		if c.Password != "" {
-			i.users[c.Identity.Name], i.sample = c, c.Password
+			i.users[c.Identity.Name], i.sample, c.byPassword = c, c.Password, c.proved(proof{password: c.Password})
+		}
+		if c.Open {
+			i.opened[c.Identity.Name], c.unproved = c, c.proved(proof{anonymous: true})
 		}
 	}
 	return i, nil
 }
 
 // Identify is a Config.Identify for these clients. The time of a token comparison depends only on the number of
-// clients. If a client sends a token, its certificate is ignored.
+// clients with a token. If a client sends a token, its certificate is ignored.
 func (i *Identities) Identify(token []byte, state *tls.ConnectionState) (*Identity, error) {
 	if len(token) > 0 {
 		c := i.byToken(HashToken(token))
@@ -87,7 +93,7 @@ func (i *Identities) Identify(token []byte, state *tls.ConnectionState) (*Identi
 		return nil, errors.New("broker: neither token nor verified certificate")
 	}
 	name := state.PeerCertificates[0].Subject.CommonName
-	c := i.byCommonName(name)
+	c := i.names[name]
 	if c == nil {
 		return nil, fmt.Errorf("broker: no identity has the common_name %q of the certificate", name)
 	}
@@ -103,13 +109,13 @@ func (i *Identities) again(before *Identity) *Identity {
 	case p.tokenHash != "":
 		c = i.byToken([]byte(p.tokenHash))
 	case p.commonName != "":
-		c = i.byCommonName(p.commonName)
+		c = i.names[p.commonName]
 	case p.password != "":
 		if c = i.users[before.Name]; c != nil && c.Password != p.password {
 			c = nil
 		}
 	case p.anonymous:
-		c = i.open(before.Name)
+		c = i.opened[before.Name]
 	}
 	if c == nil || c.Identity.Name != before.Name {
 		return nil
@@ -177,9 +183,9 @@ func (c *Credential) proved(p proof) *Identity {
 
 // byToken compares all hashes, so that its time does not tell which one is equal.
 func (i *Identities) byToken(hash []byte) (found *Credential) {
-	for k := range i.known {
-		if subtle.ConstantTimeCompare(hash, i.known[k].TokenHash) == 1 {
-			found = &i.known[k]
+	for _, c := range i.tokens {
+		if subtle.ConstantTimeCompare(hash, c.TokenHash) == 1 {
+			found = c
 		}
 	}
 	return found
@@ -187,26 +193,8 @@ func (i *Identities) byToken(hash []byte) (found *Credential) {
 
 // Anonymous returns the identity of clients without a credential that a listener names, or nil.
 func (i *Identities) Anonymous(name string) *Identity {
-	if c := i.open(name); c != nil {
+	if c := i.opened[name]; c != nil {
 		return c.unproved
-	}
-	return nil
-}
-
-func (i *Identities) open(name string) *Credential {
-	for k := range i.known {
-		if c := &i.known[k]; c.Open && c.Identity.Name == name {
-			return c
-		}
-	}
-	return nil
-}
-
-func (i *Identities) byCommonName(name string) *Credential {
-	for k := range i.known {
-		if c := &i.known[k]; c.CommonName != "" && c.CommonName == name {
-			return c
-		}
 	}
 	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/protocol/native"
@@ -63,6 +65,22 @@ func TestIdentities(t *testing.T) {
 		if _, err := broker.NewIdentities(twice); err == nil {
 			t.Errorf("%+v was accepted", twice)
 		}
+	}
+}
+
+// TestManyIdentities: as many users as a file of passwords holds are read in little time.
+func TestManyIdentities(t *testing.T) {
+	all := make([]broker.Credential, 100_000)
+	for i := range all {
+		all[i] = broker.Credential{Identity: broker.Identity{Name: strconv.Itoa(i)}, Password: "hash"}
+	}
+	began := time.Now()
+	known, err := broker.NewIdentities(all)
+	if took := time.Since(began); err != nil || took > 20*time.Second {
+		t.Fatalf("after %v: %v", took, err)
+	}
+	if hash, identity := known.Password("99999"); hash != "hash" || identity == nil || identity.Name != "99999" {
+		t.Errorf("got %q, %v", hash, identity)
 	}
 }
 
