@@ -421,6 +421,7 @@ func TestApplyStreams(t *testing.T) {
 		"engine.address: this change needs a restart": func(c *config.Config) { c.Engine = config.Engine{Address: "nats://127.0.0.1:4222"} },
 		"streams[1].storage: this change needs a restart": func(c *config.Config) {
 			c.Streams = slices.Clone(c.Streams)
+			c.Streams[0].DeadLetter = ""
 			c.Streams[1].Delivery, c.Streams[1].Redelivery, c.Streams[1].Storage = config.AtMostOnce, config.Redelivery{}, config.StorageMemory
 		},
 	} {

@@ -59,22 +59,18 @@ func (n *upgradedNode) edit(t *testing.T, old, with string) {
 	}
 }
 
-// spools is what the spools of a link and of a bridge have.
-type spools struct {
-	linked  int64 // bytes
-	bridged uint64
-}
+// spools is the bytes of the spools of a link and of a bridge.
+type spools struct{ linked, bridged int64 }
 
 func (n *upgradedNode) stored(t *testing.T) spools {
 	t.Helper()
-	var links []struct{ SpoolBytes int64 }
+	var links, bridges []struct{ SpoolBytes int64 }
 	n.get(t, "/api/links", &links)
-	var bridges []struct{ SpoolMessages uint64 }
 	n.get(t, "/api/bridges", &bridges)
 	if len(links) != 1 || len(bridges) != 1 {
 		t.Fatalf("got %v and %v, want a link and a bridge", links, bridges)
 	}
-	return spools{links[0].SpoolBytes, bridges[0].SpoolMessages}
+	return spools{links[0].SpoolBytes, bridges[0].SpoolBytes}
 }
 
 // TestUpgradeKeeps upgrades a node that has an MQTT session, messages for a node and a broker that are away, a function in a process of its
@@ -138,8 +134,8 @@ log: {level: info}
 	if m, err := wire.ParsePublish(c.read(wire.Publish)); err != nil || string(m.Topic) != "orders/m" || string(m.Payload) != `{"n":0}` {
 		t.Errorf("got %s %q, %v", m.Topic, m.Payload, err)
 	}
-	if got := n.stored(t); got != stored || stored.linked == 0 || stored.bridged != count {
-		t.Errorf("the spools have %+v, want %+v: %d messages for the broker", got, stored, count)
+	if got := n.stored(t); got != stored || stored.linked == 0 || stored.bridged == 0 {
+		t.Errorf("the spools have %+v, want %+v", got, stored)
 	}
 	var functions []admin.Function
 	n.get(t, "/api/functions", &functions)
