@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 )
@@ -44,12 +45,13 @@ type Identities struct {
 	names  map[string]*Credential // those with a certificate, by common name
 	users  map[string]*Credential // those with a password, by name
 	opened map[string]*Credential // those without a credential, by name
-	sample string                 // one of the hashes of passwords
+	hashes []string               // of passwords
+	seed   maphash.Seed           // of the choice among hashes
 }
 
 // NewIdentities returns the set of these clients. It refuses a client without a credential, and two with the same one.
 func NewIdentities(clients []Credential) (*Identities, error) {
-	i := &Identities{known: slices.Clone(clients), names: map[string]*Credential{}, users: map[string]*Credential{}, opened: map[string]*Credential{}}
+	i := &Identities{known: slices.Clone(clients), names: map[string]*Credential{}, users: map[string]*Credential{}, opened: map[string]*Credential{}, seed: maphash.MakeSeed()}
 	tokens := map[string]*Credential{}
 	for k := range i.known {
 		c := &i.known[k]
@@ -70,7 +72,8 @@ func NewIdentities(clients []Credential) (*Identities, error) {
 			i.names[c.CommonName], c.byName = c, c.proved(proof{commonName: c.CommonName})
 		}
 		if c.Password != "" {
-			i.users[c.Identity.Name], i.sample, c.byPassword = c, c.Password, c.proved(proof{password: c.Password})
+			i.users[c.Identity.Name], c.byPassword = c, c.proved(proof{password: c.Password})
+			i.hashes = append(i.hashes, c.Password)
 		}
 		if c.Open {
 			i.opened[c.Identity.Name], c.unproved = c, c.proved(proof{anonymous: true})
@@ -132,12 +135,15 @@ func (i *Identities) again(before *Identity) *Identity {
 }
 
 // Password returns the hash with which the password of a user has to be compared, and the identity of a client that has it. Without such a user it returns the
-// hash of another one and no identity: the comparison takes as long, and has to fail. hash is "" if no client has a password.
+// hash of another one, always the same, and no identity: the comparison takes as long as that of a user, and has to fail. hash is "" if no client has a password.
 func (i *Identities) Password(user string) (hash string, identity *Identity) {
 	if c := i.users[user]; c != nil {
 		return c.Password, c.byPassword
 	}
-	return i.sample, nil
+	if len(i.hashes) == 0 {
+		return "", nil
+	}
+	return i.hashes[maphash.String(i.seed, user)%uint64(len(i.hashes))], nil
 }
 
 // of returns the identity as a client of this name has it: with the name in place of ${client} in its grants, and that of the identity in place of ${user}. A

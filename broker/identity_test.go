@@ -68,6 +68,28 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
+// TestUnknownUsersLookKnown: users that are not known have hashes like those of users that are, each always the same one. Otherwise the time of a comparison would
+// show who is known, where the hashes take different times.
+func TestUnknownUsersLookKnown(t *testing.T) {
+	known, err := broker.NewIdentities([]broker.Credential{
+		{Identity: broker.Identity{Name: "a"}, Password: "slow"}, {Identity: broker.Identity{Name: "b"}, Password: "fast"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for i := range 64 {
+		hash, identity := known.Password(strconv.Itoa(i))
+		if again, _ := known.Password(strconv.Itoa(i)); identity != nil || again != hash {
+			t.Errorf("user %d: %v, %q and %q", i, identity, hash, again)
+		}
+		seen[hash] = true
+	}
+	if !seen["slow"] || !seen["fast"] || len(seen) != 2 {
+		t.Errorf("got %v", seen)
+	}
+}
+
 // TestManyIdentities: as many users as a file of passwords holds are read in little time.
 func TestManyIdentities(t *testing.T) {
 	all := make([]broker.Credential, 100_000)

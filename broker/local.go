@@ -176,7 +176,7 @@ func (l *Listener) Password(user string, token []byte) (hash string, identity *I
 	l.broker.mu.Lock()
 	all := l.broker.identities
 	l.broker.mu.Unlock()
-	if all == nil || all.sample == "" {
+	if all == nil || len(all.hashes) == 0 {
 		return "", nil, false
 	}
 	hash, identity = all.Password(user)

@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"net"
+	"net/netip"
 	"runtime"
 	"sync"
 	"time"
@@ -77,13 +77,8 @@ func NewLogins() *Logins {
 // its time and fails. Check calls done once, at once or on another goroutine: with nil, or
 // one of the errors above. It copies secret.
 func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret []byte, done func(error)) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		host = addr
-	}
-	at := login{
-		hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest([]byte(host)), from: l.digest([]byte(host), []byte(user)), known: known, done: done,
-	}
+	host := []byte(hostOf(addr))
+	at := login{hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest(host), from: l.digest(host, []byte(user)), known: known, done: done}
 	now := time.Now()
 	l.mu.Lock()
 	if decided, err := l.decide(&at, now); decided {
@@ -101,6 +96,20 @@ func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret
 	l.running++
 	l.mu.Unlock()
 	go l.work(at)
+}
+
+// hostOf returns what failures are counted by: an address, or a network of IPv6, of which a host has all addresses.
+func hostOf(addr string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return addr
+	}
+	ip := at.Addr().Unmap()
+	if ip.Is4() {
+		return ip.String()
+	}
+	network, _ := ip.WithZone("").Prefix(64) // an address of IPv6 is longer
+	return network.String()
 }
 
 // decide returns how a login ends that is not compared. The penalty comes before what is remembered: otherwise passwords could be guessed without one. The

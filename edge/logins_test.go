@@ -58,6 +58,29 @@ func TestLogins(t *testing.T) {
 	})
 }
 
+// TestPenaltyOfNetwork: the addresses of one network of IPv6, of which a host has as many as it likes, are one.
+func TestPenaltyOfNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLogins()
+		for i := range ofUser {
+			_ = check(l, "dev", fmt.Sprintf("[2001:db8::%x]:5", i), "wrong")
+		}
+		for addr, want := range map[string]error{"[2001:db8::ffff]:5": ErrLoginsFailed, "[2001:db8:0:1::1]:5": nil} {
+			if err := check(l, "dev", addr, "secret"); !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", addr, err, want)
+			}
+		}
+		for i := range ofUser {
+			_ = check(l, "dev", fmt.Sprintf("[::ffff:1.2.3.%d]:5", i), "wrong")
+		}
+		for addr, want := range map[string]error{"1.2.3.99:5": nil, "1.2.3.1:5": nil} {
+			if err := check(l, "dev", addr, "secret"); !errors.Is(err, want) {
+				t.Errorf("%s: got %v, want %v", addr, err, want)
+			}
+		}
+	})
+}
+
 // TestUnknownUser: a user that is not known fails, also with the password of the user whose hash is compared, and is never remembered.
 func TestUnknownUser(t *testing.T) {
 	l := NewLogins()
