@@ -3,6 +3,7 @@ package mqtt
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge"
@@ -46,7 +47,7 @@ func (h *checking) end(c *loop.Conn, v *wire.ConnectPacket, identity *broker.Ide
 	}
 	delete(h.logins, c)
 	if err != nil {
-		h.ls.server.cfg.Log.Warn("mqtt: login refused", "user", string(v.User), "client", string(v.ClientID), "addr", remote(c), "err", err)
+		h.ls.server.cfg.Log.Warn("mqtt: login refused", "user", shown(v.User), "client", shown(v.ClientID), "addr", remote(c), "err", err)
 		err = loginError(err)
 	} else {
 		err = h.ls.greeting.connect(c, v, identity)
@@ -55,6 +56,9 @@ func (h *checking) end(c *loop.Conn, v *wire.ConnectPacket, identity *broker.Ide
 		h.ls.greeting.refuse(c, v.Version, peerOf(v).maxPacket, err)
 	}
 }
+
+// shown returns a name for the log, which a client without a password must not fill.
+func shown(name []byte) string { return fmt.Sprintf("%.100s", name) }
 
 // loginError returns what the client is told.
 func loginError(err error) error {

@@ -1,9 +1,13 @@
 package mqtt_test
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge/mqtt"
 	wire "example.com/ferry/protocol/mqtt"
 )
 
@@ -73,5 +77,25 @@ func TestLogin(t *testing.T) {
 	c = r.dial(wire.V5)
 	if c.greet("pump-1", as("dev", "secret")); c.connack.Code != wire.BadUserNameOrPassword {
 		t.Errorf("the password before: %v", c.connack.Code)
+	}
+}
+
+// TestLoginLog: the line in the log about a login that was refused has the names that the client gave, as far as they are not too long.
+func TestLoginLog(t *testing.T) {
+	ids, err := broker.NewIdentities([]broker.Credential{{Identity: broker.Identity{Name: "dev"}, Password: secretHash}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	r := newRig(t, setup{broker: broker.Config{Identify: ids.Identify}, server: mqtt.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))}})
+	r.broker.SetIdentities(ids)
+	c := r.dial(wire.V5)
+	c.greet("client-"+strings.Repeat("c", 50_000), func(p *wire.ConnectPacket) {
+		p.User, p.Password = []byte("user-"+strings.Repeat("u", 50_000)), []byte("wrong")
+	})
+	c.closed()
+	r.stop()
+	if line := log.String(); len(line) > 1000 || !strings.Contains(line, "user-uuu") || !strings.Contains(line, "client-ccc") {
+		t.Errorf("got %d bytes: %.1000s", len(line), line)
 	}
 }

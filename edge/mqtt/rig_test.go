@@ -1,6 +1,7 @@
 package mqtt_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -58,7 +59,7 @@ func newRig(t *testing.T, c setup) *rig {
 	if r.broker, err = broker.New(c.broker); err != nil {
 		t.Fatal(err)
 	}
-	c.server.Broker, c.server.Log = r.broker, c.broker.Log
+	c.server.Broker, c.server.Log = r.broker, cmp.Or(c.server.Log, c.broker.Log)
 	if len(c.streams) > 0 {
 		c.server.Cursors = r.cursors
 		r.cursors.forget = r.broker.ForgetDurable
