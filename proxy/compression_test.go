@@ -171,6 +171,8 @@ func TestCompression(t *testing.T) {
 				{"size=10240&content-type=text/plain&content-encoding=br", "gzip", "br"},
 				{"size=10240&content-type=text/plain&cache-control=public,%20No-Transform", "gzip", ""},
 				{"size=10240&content-type=text/plain&content-digest=sha-256=:x:", "gzip", ""},
+				{"size=10240&content-type=text/plain&repr-digest=sha-256=:x:", "gzip", ""},
+				{"size=10240&content-type=text/plain&digest=sha-256=x", "gzip", ""},
 				{"size=10240&content-type=text/plain&status=206&content-range=bytes%200-10239/20480", "gzip", ""},
 				{"size=10240&content-type=text/plain&status=404", "gzip", "gzip"},
 			} {

@@ -56,8 +56,12 @@ func compressible(h ResponseHead) bool {
 	}
 	for name, value := range h.All {
 		switch len(name) {
-		case len("content-md5"):
-			if bytes.EqualFold(name, []byte("content-md5")) {
+		case len("digest"):
+			if bytes.EqualFold(name, []byte("digest")) { // of the encoded body, like that of RFC 9530, section 3, which has taken its place
+				return false
+			}
+		case len("content-md5"): // and repr-digest
+			if bytes.EqualFold(name, []byte("content-md5")) || bytes.EqualFold(name, []byte("repr-digest")) {
 				return false
 			}
 		case len("cache-control"): // and content-range
