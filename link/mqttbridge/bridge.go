@@ -7,7 +7,6 @@ import (
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/link"
-	"example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
 )
 
@@ -19,8 +18,8 @@ type Bridge struct {
 
 	// The lock of Line.Box guards what follows.
 	target     Target
-	subscribed []string     // the filters of the last connection
-	version    mqtt.Version // of the last connection; 0: there was none
+	subscribed []string // the filters of the last connection
+	ended      bool     // the broker has ended the last connection, of MQTT 5, before CONNACK
 
 	mu       sync.Mutex // guards the counters of inlets, which count with locks of the broker held
 	received uint64
@@ -83,7 +82,7 @@ func (b *Bridge) Update(next Target) error {
 		return err
 	}
 	b.Box.Lock()
-	b.target, b.version = next, 0
+	b.target, b.ended = next, false
 	b.Box.Unlock()
 	b.Redial()
 	return nil

@@ -1,12 +1,13 @@
 package mqttbridge
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/ferry/internal/peer"
@@ -18,28 +19,30 @@ import (
 var (
 	errNoQoS1  = errors.New("bridge: the broker takes no messages of QoS 1")
 	errVersion = errors.New("bridge: the broker does not speak this version of MQTT")
+	errEnded   = errors.New("bridge: the broker has closed the connection before CONNACK")
 )
 
-// dial connects to the other broker and subscribes. The first time it tries MQTT 5, and then 3.1.1: many brokers that speak only the
-// latter end the connection without a response.
+// dial connects to the other broker and subscribes. It tries MQTT 5 first, and then 3.1.1 if CONNACK says that the broker does not speak
+// MQTT 5. Many brokers of 3.1.1 end the connection without a response. A broker that restarts does the same, so dial tries 3.1.1 only when
+// this has happened twice in a row.
 func (b *Bridge) dial(ctx context.Context) (link.Conn, error) {
 	b.Box.Lock()
-	to, before, version := b.target, b.subscribed, b.version
+	to, before, again := b.target, b.subscribed, b.ended
 	b.Box.Unlock()
-	c, err := b.dialVersion(ctx, &to, before, cmp.Or(version, mqtt.V5))
-	if version == 0 && errors.Is(err, errVersion) {
+	c, err := b.dialVersion(ctx, &to, before, mqtt.V5)
+	ended := errors.Is(err, errEnded)
+	if errors.Is(err, errVersion) || ended && again {
 		c, err = b.dialVersion(ctx, &to, before, mqtt.V311)
+		ended = false
 	}
 	b.Box.Lock()
 	defer b.Box.Unlock()
-	switch {
-	case err == nil:
-		b.subscribed, b.version = to.In, c.version
-		return c, nil
-	case version == mqtt.V311:
-		b.version = 0 // the broker may have another version now
+	b.ended = ended
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	b.subscribed = to.In
+	return c, nil
 }
 
 func (b *Bridge) dialVersion(ctx context.Context, to *Target, before []string, v mqtt.Version) (*conn, error) {
@@ -91,8 +94,10 @@ func (c *conn) handshake(before []string) error {
 	c.write(packet)
 	p, err := c.next()
 	switch {
+	case errors.Is(err, errServerEnd), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("%w: it refuses the client, does not speak MQTT %v or restarts: see its log", errEnded, c.version)
 	case err != nil && !errors.As(err, new(*mqtt.Error)):
-		return fmt.Errorf("%w, or refuses the client: the connection has ended before CONNACK: %w", errVersion, err)
+		return fmt.Errorf("bridge: connect: %w", err)
 	case err == nil && p.Kind != mqtt.Connack:
 		err = &mqtt.Error{Code: mqtt.ProtocolError, Kind: p.Kind, Close: true, Reason: "the first packet of a broker is CONNACK"}
 	}
@@ -104,7 +109,7 @@ func (c *conn) handshake(before []string) error {
 	case err != nil:
 		return err
 	case ack.Code == mqtt.UnsupportedProtocolVersion:
-		return fmt.Errorf("%w: %v", errVersion, ack.Code)
+		return fmt.Errorf("%w, %v: %v", errVersion, c.version, ack.Code)
 	case ack.Code != mqtt.Success:
 		return fmt.Errorf("bridge: the broker refuses the connection: %v", ack.Code)
 	}

@@ -225,7 +225,9 @@ type peer struct {
 	withhold bool
 	code     mqtt.ReasonCode // of PUBACK
 	old      bool            // it speaks 3.1.1 only
+	both     bool            // it speaks the version of the client: old is that of the last one
 	silent   bool            // it ends a connection of another version without a response
+	cuts     int             // so many connections end at CONNECT without a response
 	limits   mqtt.Properties // of CONNACK
 	most     int             // the most messages that have had no PUBACK at a time
 	conn     net.Conn
@@ -333,6 +335,18 @@ func (p *peer) serve(raw net.Conn) {
 				c, err := mqtt.ParseConnect(packet)
 				if err != nil {
 					p.t.Error(err)
+				}
+				cut := false
+				p.set(func() {
+					if cut = p.cuts > 0; cut {
+						p.cuts--
+					}
+					if p.both {
+						p.old = c.Version == mqtt.V311
+					}
+				})
+				if cut {
+					return
 				}
 				if l.Version = c.Version; l.Version != p.version() {
 					if !p.silent {

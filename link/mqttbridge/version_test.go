@@ -2,6 +2,7 @@ package mqttbridge_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"runtime"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/certs/certstest"
 	"example.com/ferry/link/mqttbridge"
 	"example.com/ferry/protocol/mqtt"
 )
@@ -42,6 +45,102 @@ func TestOldBroker(t *testing.T) {
 			}
 			if len(p.paths.get())+len(p.texts.get()) > 0 || p.user != "device:secret" {
 				t.Errorf("properties %q, user %q", p.texts.get(), p.user)
+			}
+		})
+	}
+}
+
+// TestRestartedBroker: a broker that speaks both versions, and has ended a connection without a response because it restarts, is connected by
+// MQTT 5, at first and after an outage.
+func TestRestartedBroker(t *testing.T) {
+	n, p := newNode(t), newPeer(t)
+	p.both, p.cuts = true, 1
+	b := n.bridge(p.dial, nil)
+	c := n.client()
+	for i := range 3 {
+		eventually(t, "the bridge connects", func() bool { return b.Stats().Connects == uint64(i+1) })
+		connected(t, b)
+		n.publish(c, i, i+1)
+		p.received.await(i + 1)
+		if paths := p.paths.get(); len(paths) != i+1 {
+			t.Errorf("connection %d is not of MQTT 5: %d of %d messages had properties", i+1, len(paths), i+1)
+		}
+		eventually(t, "all are confirmed", func() bool { return b.Stats().Confirmed == uint64(i+1) })
+		p.set(func() { p.cuts = 1 })
+		p.cut(false)
+	}
+}
+
+// TestNewerBroker: a broker that has spoken 3.1.1 only is connected by MQTT 5 once it speaks that.
+func TestNewerBroker(t *testing.T) {
+	n, p := newNode(t), newPeer(t)
+	p.old, p.silent = true, true
+	b := n.bridge(p.dial, nil)
+	connected(t, b)
+	p.set(func() { p.both = true })
+	p.cut(false)
+	eventually(t, "the bridge connects again", func() bool { return b.Stats().Connects == 2 })
+	p.received.expect(n.publish(n.client(), 0, 1)...)
+	if paths := p.paths.get(); len(paths) != 1 {
+		t.Errorf("the connection is not of MQTT 5: %d of 1 messages had properties", len(paths))
+	}
+}
+
+// TestConnectFails: the error names the failure of a connection, which is tried once before each pause.
+func TestConnectFails(t *testing.T) {
+	ca := certstest.NewCA(t, "ca")
+	secure := &tls.Config{Certificates: []tls.Certificate{ca.Issue(t, certstest.Leaf{Names: []string{"localhost"}}).TLS(t)}, ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}
+	for name, row := range map[string]struct {
+		serve func(net.Conn)
+		tls   *tls.Config
+		want  string
+	}{
+		"authentication": {func(c net.Conn) {
+			_, _ = c.Write(mqtt.AppendConnack(nil, mqtt.V5, &mqtt.ConnackPacket{Code: mqtt.NotAuthorized}))
+		}, nil, "refuses the connection: not authorized"},
+		"no certificate": {func(c net.Conn) { _ = tls.Server(c, secure).Handshake() }, &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"}, "certificate required"},
+		"end":            {func(net.Conn) {}, nil, "closed the connection before CONNACK"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			go func() {
+				for {
+					c, err := l.Accept()
+					if err != nil {
+						return
+					}
+					if row.tls == nil {
+						_, _ = c.Read(make([]byte, 1<<10)) // CONNECT
+					}
+					row.serve(c)
+					_ = c.Close()
+				}
+			}()
+			var dials atomic.Int64
+			b := newNode(t).bridge(func(ctx context.Context) (net.Conn, error) {
+				dials.Add(1)
+				var d net.Dialer
+				c, err := d.DialContext(ctx, "tcp", l.Addr().String())
+				if err != nil || row.tls == nil {
+					return c, err
+				}
+				secure := tls.Client(c, row.tls)
+				return secure, secure.HandshakeContext(ctx)
+			}, func(c *mqttbridge.Config) { c.MinBackoff, c.MaxBackoff = time.Hour, time.Hour })
+			var got string
+			eventually(t, "the bridge says why it is down", func() bool {
+				got = b.Stats().Err.Error()
+				return !strings.Contains(got, "the first connection is not made yet")
+			})
+			if !strings.Contains(got, row.want) || strings.Contains(got, "version of MQTT") {
+				t.Errorf("got %s, want %s", got, row.want)
+			}
+			if dials.Load() != 1 {
+				t.Errorf("%d dials before the first pause, want 1", dials.Load())
 			}
 		})
 	}
