@@ -96,13 +96,14 @@ type Stats struct {
 
 // The reasons for dropping a message beside those of an outbox.
 const (
-	dropTooLong    = "too_long"   // the other broker takes no packet of this length
-	dropTopic      = "topic"      // the topic cannot be a tag
-	dropForbidden  = "forbidden"  // the node takes no messages on the tag, or has too many tags
-	dropInvalid    = "invalid"    // the node has refused the payload
-	dropRefused    = "refused"    // the stream of the tag has not stored the message, and never will
-	dropProperties = "properties" // the properties of the message are longer than a node keeps
-	dropQueue      = "queue"      // a message of QoS 0 has come while the node was slow
+	dropTooLong      = "too_long"     // the other broker takes no packet of this length
+	dropUnsubscribed = "unsubscribed" // no filter of Target.In matches the topic: the session has a subscription of an earlier process
+	dropTopic        = "topic"        // the topic cannot be a tag
+	dropForbidden    = "forbidden"    // the node takes no messages on the tag, or has too many tags
+	dropInvalid      = "invalid"      // the node has refused the payload
+	dropRefused      = "refused"      // the stream of the tag has not stored the message, and never will
+	dropProperties   = "properties"   // the properties of the message are longer than a node keeps
+	dropQueue        = "queue"        // a message of QoS 0 has come while the node was slow
 )
 
 // Stats returns a copy of the counters.

@@ -2,6 +2,7 @@ package mqttbridge_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -217,6 +218,30 @@ func TestIn(t *testing.T) {
 	got.expect("cloud/in/a {\"v\":1}", "cloud/in/b plain", "cloud/in/c {not JSON}")
 	p.acks.expect("1 success", "2 topic name invalid", "3 success")
 	if s := b.Stats(); s.Received != 3 || s.Dropped["topic"] != 1 {
+		t.Errorf("got %+v", s)
+	}
+}
+
+// TestKeptSubscription: the session of a bridge that was restarted with fewer filters still has the other ones. What comes by them is confirmed,
+// dropped and counted.
+func TestKeptSubscription(t *testing.T) {
+	n, p := newNode(t), newPeer(t)
+	got := n.subscribe()
+	closeBridge(n.bridge(p.dial, func(c *mqttbridge.Config) { c.Target.In = []string{"in/#", "other/#"} }))
+	filters := []string{"in/+/#", "$share/group/shared/#", "$queue/queue/+", "$exclusive/alone"}
+	b := n.bridge(p.dial, func(c *mqttbridge.Config) { c.Target.In = filters })
+	connected(t, b)
+	var want, acks []string
+	for i, topic := range []string{"other/a", "in", "alone/a", "in/a", "in/a/b", "shared", "queue/a", "alone"} {
+		p.deliver(mqtt.PublishPacket{QoS: 1, ID: uint16(i + 1), Topic: []byte(topic), Payload: []byte("1")})
+		acks = append(acks, fmt.Sprint(i+1, " success"))
+		if i >= 3 {
+			want = append(want, "cloud/"+topic+" 1")
+		}
+	}
+	got.expect(want...)
+	p.acks.expect(acks...)
+	if s := b.Stats(); s.Received != 5 || s.Dropped["unsubscribed"] != 3 {
 		t.Errorf("got %+v", s)
 	}
 }

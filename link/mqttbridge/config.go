@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"example.com/ferry/broker"
@@ -80,6 +82,21 @@ func (c *Config) fill() error {
 	}
 	c.Inflight = min(c.Inflight, maxInflight)
 	return c.Target.fill(c)
+}
+
+// subscribes reports whether a filter of In matches a topic.
+func (t *Target) subscribes(name string) bool {
+	return slices.ContainsFunc(t.In, func(in string) bool { return topic.Match(topicsOf(in), name) })
+}
+
+// topicsOf returns the filter of the topics that a subscription to in delivers. It leaves out $share/GROUP/, and the prefixes of EMQX that mean
+// a shared subscription without a group ($queue/) and one of a single client ($exclusive/).
+func topicsOf(in string) string {
+	if shared, ok := strings.CutPrefix(in, mqtt.SharePrefix); ok {
+		_, filter, _ := strings.Cut(shared, "/")
+		return filter
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(in, "$queue/"), "$exclusive/")
 }
 
 // maxInflight is less than the number of packet identifiers, so that a new one is not in use.

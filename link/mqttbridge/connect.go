@@ -140,12 +140,8 @@ func (c *conn) accept(ps mqtt.Properties) error {
 		return nil
 	}
 	for _, in := range c.target.In {
-		filter := in
-		if shared, ok := strings.CutPrefix(in, mqtt.SharePrefix); ok {
-			_, filter, _ = strings.Cut(shared, "/")
-		}
 		for _, out := range c.target.Out {
-			if topic.Overlap(filter, c.target.OutPrefix+out) {
+			if topic.Overlap(topicsOf(in), c.target.OutPrefix+out) {
 				return fmt.Errorf("bridge: the broker speaks MQTT 3.1.1 only, and would send back what the bridge publishes: in %q and out %q have topics in common: change one, or out_prefix", in, out)
 			}
 		}

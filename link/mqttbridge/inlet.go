@@ -143,6 +143,11 @@ func (in *inlet) publishNext() bool {
 	m := in.waiting.Pop()
 	in.mu.Unlock()
 	b, e := in.conn.bridge, m.entry
+	if !in.conn.target.subscribes(m.topic) {
+		in.drop(dropUnsubscribed)
+		in.done(m.ack, mqtt.Success)
+		return true
+	}
 	if hasPassed(string(pathOf(e.Properties)), b.cfg.Node) {
 		b.mu.Lock()
 		b.returned++
