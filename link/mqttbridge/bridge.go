@@ -16,10 +16,11 @@ type Bridge struct {
 	*link.Line
 	cfg Config
 
+	subscribed []string // the filters that SUBACK has granted; for the goroutine that dials
+
 	// The lock of Line.Box guards what follows.
-	target     Target
-	subscribed []string // the filters of the last connection
-	ended      bool     // the broker has ended the last connection, of MQTT 5, before CONNACK
+	target Target
+	ended  bool // the broker has ended the last connection, of MQTT 5, before CONNACK
 
 	mu       sync.Mutex // guards the counters of inlets, which count with locks of the broker held
 	received uint64

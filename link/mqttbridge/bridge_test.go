@@ -328,6 +328,30 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
+// TestUpdateFails: a target of whose filters the broker refuses one leaves no subscription behind.
+func TestUpdateFails(t *testing.T) {
+	n, p := newNode(t), newPeer(t)
+	b := n.bridge(p.dial, nil)
+	connected(t, b)
+	p.set(func() { p.refused = "no" })
+	if err := b.Update(mqttbridge.Target{Dial: p.dial, In: []string{"yes", "no"}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the broker refuses a filter", func() bool {
+		err := b.Stats().Err
+		return err != nil && strings.Contains(err.Error(), "refuses the subscription to no")
+	})
+	if err := b.Update(mqttbridge.Target{Dial: p.dial, In: []string{"other"}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the bridge connects again", func() bool { return b.Stats().Connects == 2 })
+	p.set(func() {
+		if !slices.Contains(p.filters, "-yes") {
+			t.Errorf("subscriptions %q, want the end of that to yes", p.filters)
+		}
+	})
+}
+
 // TestConfig: New refuses what cannot work.
 func TestConfig(t *testing.T) {
 	n, p := newNode(t), newPeer(t)

@@ -27,12 +27,12 @@ var (
 // this has happened twice in a row.
 func (b *Bridge) dial(ctx context.Context) (link.Conn, error) {
 	b.Box.Lock()
-	to, before, again := b.target, b.subscribed, b.ended
+	to, again := b.target, b.ended
 	b.Box.Unlock()
-	c, err := b.dialVersion(ctx, &to, before, mqtt.V5)
+	c, err := b.dialVersion(ctx, &to, mqtt.V5)
 	ended := errors.Is(err, errEnded)
 	if errors.Is(err, errVersion) || ended && again {
-		c, err = b.dialVersion(ctx, &to, before, mqtt.V311)
+		c, err = b.dialVersion(ctx, &to, mqtt.V311)
 		ended = false
 	}
 	b.Box.Lock()
@@ -41,11 +41,10 @@ func (b *Bridge) dial(ctx context.Context) (link.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.subscribed = to.In
 	return c, nil
 }
 
-func (b *Bridge) dialVersion(ctx context.Context, to *Target, before []string, v mqtt.Version) (*conn, error) {
+func (b *Bridge) dialVersion(ctx context.Context, to *Target, v mqtt.Version) (*conn, error) {
 	raw, err := to.Dial(ctx)
 	if err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func (b *Bridge) dialVersion(ctx context.Context, to *Target, before []string, v
 		c.fail(err)
 		return nil, err
 	}
-	if err = c.handshake(before); !stop() && err == nil {
+	if err = c.handshake(); !stop() && err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -73,7 +72,7 @@ func (b *Bridge) dialVersion(ctx context.Context, to *Target, before []string, v
 }
 
 // handshake connects as a client of MQTT and subscribes.
-func (c *conn) handshake(before []string) error {
+func (c *conn) handshake() error {
 	b, to := c.bridge, c.target
 	hello := mqtt.ConnectPacket{Version: c.version, KeepAlive: uint16(min(max(to.KeepAlive/time.Second, 1), 65535)), ClientID: []byte(to.ClientID)}
 	if to.User != "" {
@@ -116,7 +115,7 @@ func (c *conn) handshake(before []string) error {
 	if err := c.accept(ack.Properties); err != nil {
 		return err
 	}
-	return c.subscribe(before, ack.SessionPresent)
+	return c.subscribe(ack.SessionPresent)
 }
 
 // accept notes the limits of the broker. Those of 3.1.1 have none, and cannot leave out what the bridge itself has published.
@@ -149,13 +148,18 @@ func (c *conn) accept(ps mqtt.Properties) error {
 	return nil
 }
 
-// subscribe subscribes to the topics, and ends the subscriptions of the last connection that are not among them. In 3.1.1 a subscription
+// subscribe subscribes to the topics, and ends the subscriptions of earlier connections that are not among them. In 3.1.1 a subscription
 // that the session has is not repeated, because the broker would send its retained messages again.
-func (c *conn) subscribe(before []string, resumed bool) error {
+func (c *conn) subscribe(resumed bool) error {
+	b := c.bridge
 	var topics mqtt.Topics
-	for _, filter := range before {
-		if !slices.Contains(c.target.In, filter) {
+	var kept []string
+	for _, filter := range b.subscribed {
+		switch {
+		case !slices.Contains(c.target.In, filter):
 			topics = mqtt.AppendTopic(topics, filter)
+		case resumed:
+			kept = append(kept, filter)
 		}
 	}
 	if len(topics) > 0 {
@@ -168,8 +172,10 @@ func (c *conn) subscribe(before []string, resumed bool) error {
 			return fmt.Errorf("bridge: unsubscribe: %w", err)
 		}
 	}
+	b.subscribed = kept
 	for _, filter := range c.target.In {
-		if resumed && c.version == mqtt.V311 && slices.Contains(before, filter) {
+		known := slices.Contains(b.subscribed, filter)
+		if known && c.version == mqtt.V311 {
 			continue
 		}
 		s := mqtt.Subscription{Filter: []byte(filter), QoS: 1}
@@ -186,6 +192,9 @@ func (c *conn) subscribe(before []string, resumed bool) error {
 		}
 		if err != nil {
 			return fmt.Errorf("bridge: subscribe to %s: %w", filter, err)
+		}
+		if !known {
+			b.subscribed = append(b.subscribed, filter)
 		}
 	}
 	return nil

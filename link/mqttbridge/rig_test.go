@@ -232,6 +232,7 @@ type peer struct {
 	most     int             // the most messages that have had no PUBACK at a time
 	conn     net.Conn
 	filters  []string
+	refused  string // a filter of SUBSCRIBE
 	withheld []uint16
 	user     string
 }
@@ -383,7 +384,11 @@ func (p *peer) respond(out []byte, packet mqtt.Packet) []byte {
 		codes := []byte{}
 		for f := range s.Filters.All() {
 			p.filters = append(p.filters, string(f.Filter))
-			codes = append(codes, byte(mqtt.GrantedQoS1))
+			code := mqtt.GrantedQoS1
+			if string(f.Filter) == p.refused {
+				code = mqtt.NotAuthorized
+			}
+			codes = append(codes, byte(code))
 		}
 		out = mqtt.AppendSuback(out, p.version(), &mqtt.SubackPacket{Kind: mqtt.Suback, ID: s.ID, Codes: codes})
 	case mqtt.Unsubscribe:
