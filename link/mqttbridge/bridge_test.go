@@ -51,7 +51,8 @@ func TestOutage(t *testing.T) {
 	b := n.bridge(p.dial, nil)
 	c := n.client()
 	want := n.publish(c, 0, 300)
-	if s := b.Stats(); s.Connected || s.Spooled != 300 || s.Spool.Messages == 0 || !errors.Is(s.Err, errDown) {
+	eventually(t, "the bridge says why it is down", func() bool { return errors.Is(b.Stats().Err, errDown) })
+	if s := b.Stats(); s.Connected || s.Spooled != 300 || s.Spool.Messages == 0 {
 		t.Errorf("the broker is down: got %+v", s)
 	}
 	p.set(func() { p.down = false })
