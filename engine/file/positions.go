@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/engine"
 	"example.com/ferry/engine/internal/packed"
 	"example.com/ferry/internal/atomicfile"
 )
@@ -204,9 +205,42 @@ func appendEntry(b, body []byte) []byte {
 	return append(b, body...)
 }
 
-// loadCursors reads the named cursors. An entry that a process has not written completely is the last one, and does not count.
+// entry is one change of a named cursor.
+type entry struct {
+	kind   byte
+	cursor engine.CursorInfo // of a cursorDeleted only the name
+	size   int               // bytes in the file
+}
+
+// parseEntry reads the entry that b begins with, and returns false if it begins with none.
+func parseEntry(b []byte) (e entry, ok bool) {
+	if len(b) < 9 {
+		return e, false
+	}
+	n := uint64(binary.BigEndian.Uint32(b))
+	e.kind = b[8]
+	if n == 0 || n > uint64(len(b)-8) || e.kind != cursorPosition && e.kind != cursorDeleted {
+		return e, false
+	}
+	body := b[8 : 8+n]
+	if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(b[4:]) {
+		return e, false
+	}
+	d := packed.Decoder{B: body[1:]}
+	if e.kind == cursorPosition {
+		e.cursor = d.Cursor()
+	} else {
+		e.cursor.Name = d.Text()
+	}
+	e.size = 8 + len(body)
+	return e, d.Err == nil
+}
+
+// loadCursors reads the named cursors. Bytes that are no entry are passed over. At the end of the file they are an entry that a process
+// has not written completely. Elsewhere they are damage, and the file is kept beside the one that replaces it.
 func (s *stream) loadCursors() error {
-	b, err := os.ReadFile(s.positions.path)
+	path := s.positions.path
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -218,24 +252,39 @@ func (s *stream) loadCursors() error {
 		return nil
 	}
 	if b[0] != positionsVersion {
-		return fmt.Errorf("%s has version %d, this program reads version %d", s.positions.path, b[0], positionsVersion)
+		return fmt.Errorf("%s has version %d, this program reads version %d", path, b[0], positionsVersion)
 	}
-	for b = b[1:]; len(b) >= 8; {
-		n := uint64(binary.BigEndian.Uint32(b))
-		if n > uint64(len(b)-8) || crc32.Checksum(b[8:8+n], castagnoli) != binary.BigEndian.Uint32(b[4:]) || n == 0 {
-			s.engine.config.Log.Warn("the positions of durables end with bytes that are none: the positions before count", "stream", s.dir, "bytes", len(b))
-			break
+	end, damaged := 1, 0 // of the last entry; bytes before it that are none
+	for at := 1; at < len(b); {
+		e, ok := parseEntry(b[at:])
+		if !ok {
+			at++
+			continue
 		}
-		d := packed.Decoder{B: b[9 : 8+n]}
-		switch b[8] {
-		case cursorPosition:
-			if c := d.Cursor(); d.Err == nil {
-				s.named[c.Name] = newNamedCursor(c)
-			}
-		case cursorDeleted:
-			delete(s.named, d.Text())
+		if e.kind == cursorPosition {
+			s.named[e.cursor.Name] = newNamedCursor(e.cursor)
+		} else {
+			delete(s.named, e.cursor.Name)
 		}
-		b = b[8+n:]
+		damaged += at - end
+		at += e.size
+		end = at
+	}
+	tail := len(b) - end
+	if end == 1 {
+		damaged, tail = tail, 0 // a file is made with its first entries, complete
+	}
+	if tail > 0 {
+		s.engine.config.Log.Warn("the positions of durables end with an entry that was not written completely: it does not count", "file", path, "bytes", tail)
+	}
+	if damaged == 0 {
+		return nil
+	}
+	kept := fmt.Sprintf("%s.damaged-%08x", path, crc32.Checksum(b, castagnoli))
+	s.engine.config.Log.Error("the file with the positions of durables is damaged: a durable may be lost, have an older position, or be back though it was deleted",
+		"file", path, "bytes", damaged, "durables_left", len(s.named), "kept_as", kept)
+	if err := atomicfile.Write(kept, b, 0o600); err != nil {
+		return fmt.Errorf("positions: the damaged file cannot be kept: %w", err)
 	}
 	return nil
 }
