@@ -279,13 +279,17 @@ func (l *Log) forgetTag(t *tag) {
 	}
 }
 
-// raiseFloor moves the floor over removed records, and drops the segments before it, except the last one, which has the number to go on
-// from, and those whose IDs are wanted and not stored again.
+// raiseFloor moves the floor over removed records, and drops the segments before it, except the last one on the disk, which has the number
+// to go on from, and those whose IDs are wanted and not stored again.
 func (l *Log) raiseFloor() {
 	before := l.floor
 	l.floor = min(l.gone.next(l.floor), l.next)
 	l.gone.forget(before, l.floor)
-	for len(l.segments) > 1 && l.empty(l.segments[0]) && !l.segments[0].compacting {
+	keep := 1
+	if l.active != nil && l.active.size == headerSize { // its first sync may fail
+		keep = 2
+	}
+	for len(l.segments) > keep && l.empty(l.segments[0]) && !l.segments[0].compacting {
 		s := l.segments[0]
 		if s.last >= l.released && s.ids > 0 && l.config.IDsAfter != nil && s.lastStored > l.config.IDsAfter() {
 			return

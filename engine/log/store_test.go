@@ -23,6 +23,7 @@ type disk struct {
 	failNames             int
 	syncs                 map[*content]int // after a failed one
 	again                 bool             // a file was synced after its sync had failed
+	beforeSync            func()           // called by each sync of a file; may be nil
 }
 
 type content struct{ data, synced []byte }
@@ -189,6 +190,12 @@ func (h *handle) Size() (int64, error) {
 
 // Sync keeps the content, or fails: then it says from now on that all is well, as a kernel does that has dropped the pages.
 func (h *handle) Sync() error {
+	h.disk.mu.Lock()
+	before := h.disk.beforeSync
+	h.disk.mu.Unlock()
+	if before != nil {
+		before()
+	}
 	defer h.disk.mu.Unlock()
 	if err := h.disk.lock(); err != nil {
 		return err

@@ -1,0 +1,70 @@
+package log
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"example.com/ferry/engine"
+)
+
+func segments(l *Log) int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return len(l.segments)
+}
+
+// TestNumbersAfterRemovedSegment: the last older segment becomes empty while the first sync of the next one fails, and the process is
+// killed. Numbers that were given are not given again.
+func TestNumbersAfterRemovedSegment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk()
+		l, err := Open(Config{Store: d, SegmentSize: 4 << 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := appendOne(t, l, "a")
+		d.mu.Lock()
+		d.beforeSync = func() {
+			if segments(l) == 2 && l.Remove(first) {
+				d.mu.Lock()
+				d.failSyncs = 1
+				d.mu.Unlock()
+			}
+		}
+		d.mu.Unlock()
+		l.Append(&engine.Record{Tag: "a", Payload: make([]byte, 4<<10)}, 1)
+		l.Commit(func(error) {})
+		synctest.Wait() // it waits to try again
+		if l.State().Err == nil {
+			t.Fatal("no sync has failed")
+		}
+		l = openDisk(t, kill(d, l))
+		if s := appendOne(t, l, "a"); s.Sequence <= first.Sequence {
+			t.Errorf("number %d is given again, the last was %d", s.Sequence, first.Sequence)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestEmptySegmentGoes: a segment that became empty is removed when the next one is on the disk.
+func TestEmptySegmentGoes(t *testing.T) {
+	d := newDisk()
+	l, err := Open(Config{Store: d, SegmentSize: 4 << 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := appendOne(t, l, "a")
+	d.mu.Lock()
+	d.beforeSync = func() { l.Remove(first) }
+	d.mu.Unlock()
+	l.Append(&engine.Record{Tag: "a", Payload: make([]byte, 4<<10)}, 1)
+	wait(t, l)
+	if names, err := d.List(); err != nil || len(names) != 1 {
+		t.Errorf("files %q, %v, want one segment", names, err)
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
