@@ -1,11 +1,52 @@
 package log
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"example.com/ferry/engine"
 )
+
+// TestNumbersAfterFailedSync: with an interval, numbers that were delivered are not given again, though their sync failed and the power
+// fails before the sync of the next segment.
+func TestNumbersAfterFailedSync(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDisk()
+			l, err := Open(Config{Store: d, Interval: time.Second, SegmentSize: 64 << 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := appendOne(t, l, "a") // it is synced at once, with its segment
+			last := appendOne(t, l, "a")
+			if n := l.State().Last; n != last.Sequence {
+				t.Fatalf("the last record is %d, want %d: it is delivered before its sync", n, last.Sequence)
+			}
+			d.mu.Lock()
+			d.failSyncs = 1 << 30
+			d.beforeSync = func() {
+				if removed && segments(l) == 2 {
+					l.Remove(first)
+				}
+			}
+			d.mu.Unlock()
+			time.Sleep(time.Minute)
+			next := d.restart(true, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_ = l.Close(ctx) // its disk is gone
+			l = openDisk(t, next)
+			if s := appendOne(t, l, "a"); s.Sequence <= last.Sequence {
+				t.Errorf("removed %v: number %d is given again, %d was delivered", removed, s.Sequence, last.Sequence)
+			}
+			if err := l.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
 
 func segments(l *Log) int {
 	l.mu.RLock()

@@ -26,12 +26,14 @@ func Open(c Config) (*Log, error) {
 	}
 	slices.SortFunc(l.segments, func(a, b *segment) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.serial, b.serial)) })
 	var reserved uint64
-	for i, s := range l.segments {
-		n, err := l.load(s, i == len(l.segments)-1)
+	for _, s := range l.segments {
+		n, err := l.load(s)
 		if err != nil {
 			return nil, err
 		}
-		reserved = max(reserved, n)
+		if reserved = max(reserved, n); s.sealed {
+			reserved = 0 // all that was given before is on the disk
+		}
 	}
 	l.supersede()
 	if err := l.recount(); err != nil {
@@ -62,7 +64,7 @@ func (l *Log) tag(name []byte) *tag {
 }
 
 // load reads the summary of a segment, or its frames. It returns the last number that may have been given, as far as the segment says.
-func (l *Log) load(s *segment, last bool) (reserved uint64, err error) {
+func (l *Log) load(s *segment) (reserved uint64, err error) {
 	f, err := l.config.Store.Open(s.name())
 	if err != nil {
 		return 0, fmt.Errorf("log: %w", err)
@@ -101,9 +103,6 @@ func (l *Log) load(s *segment, last bool) (reserved uint64, err error) {
 	s.size = min(s.size, end)
 	for _, r := range s.removals {
 		s.last = max(s.last, r.Last)
-	}
-	if !last {
-		reserved = 0 // what follows says it better
 	}
 	return reserved, err
 }

@@ -308,6 +308,9 @@ func (l *Log) abandon(err error) error {
 	s.size = l.synced
 	s.marks = slices.DeleteFunc(s.marks, func(m mark) bool { return m.offset >= l.synced })
 	s.tags.seal()
+	if l.reserved > 0 {
+		s.damaged = true // a compaction would forget the reserve frame, which counts until the next segment is on the disk
+	}
 	if l.synced == 0 { // nothing of it is on the disk
 		l.segments = without(l.segments, []*segment{s})
 		l.removeFile(s.name())
