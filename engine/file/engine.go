@@ -162,7 +162,7 @@ func (e *Engine) Open(ctx context.Context, c engine.Config) (engine.Stream, erro
 		}
 		return s, s.configure(c)
 	}
-	s, err := e.create(c)
+	s, err := e.create(c, func(dir string) error { return writeConfig(filepath.Join(dir, configName), c) })
 	if err != nil {
 		return nil, fmt.Errorf("engine: stream %s: %w", c.Name, err)
 	}
@@ -235,27 +235,45 @@ func effective(c engine.Config) (engine.Config, error) {
 	return c, nil
 }
 
-// create makes the directory of a stream, complete or not at all.
-func (e *Engine) create(c engine.Config) (*stream, error) {
+// create makes a stream whose directory fill writes, complete or not at all. The caller holds the lock.
+func (e *Engine) create(c engine.Config, fill func(dir string) error) (*stream, error) {
 	temp, dir := filepath.Join(e.config.Dir, newPrefix+c.Name), filepath.Join(e.config.Dir, c.Name)
-	err := os.Mkdir(temp, 0o700)
+	err := os.RemoveAll(temp) // an earlier call could not
 	if err == nil {
-		err = writeConfig(filepath.Join(temp, configName), c)
+		err = os.Mkdir(temp, 0o700)
+	}
+	if err == nil {
+		err = fill(temp)
 	}
 	if err == nil {
 		err = os.Rename(temp, dir)
 	}
-	if err == nil {
-		err = atomicfile.SyncDir(e.config.Dir)
-	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(temp))
 	}
-	s, err := openStream(e, dir, c)
-	if err == nil {
-		e.streams[c.Name] = s
+	var s *stream
+	if err = atomicfile.SyncDir(e.config.Dir); err == nil {
+		s, err = openStream(e, dir, c)
 	}
-	return s, err
+	if err != nil {
+		return nil, errors.Join(err, e.putAside(c.Name), e.removeAside(c.Name))
+	}
+	e.streams[c.Name] = s
+	return s, nil
+}
+
+// putAside has the next start remove the directory of a stream. The caller holds the lock.
+func (e *Engine) putAside(name string) error {
+	aside := filepath.Join(e.config.Dir, removedPrefix+name)
+	if err := os.RemoveAll(aside); err != nil { // an earlier call could not
+		return err
+	}
+	return os.Rename(filepath.Join(e.config.Dir, name), aside)
+}
+
+// removeAside removes what putAside has renamed. The caller holds the lock.
+func (e *Engine) removeAside(name string) error {
+	return errors.Join(atomicfile.SyncDir(e.config.Dir), os.RemoveAll(filepath.Join(e.config.Dir, removedPrefix+name)))
 }
 
 // List returns the state of all streams, sorted by name.
@@ -295,13 +313,12 @@ func (e *Engine) Delete(ctx context.Context, name string) error {
 	if s == nil {
 		return engine.ErrNoStream
 	}
-	gone := filepath.Join(e.config.Dir, removedPrefix+name)
-	if err := os.Rename(s.dir, gone); err != nil {
+	if err := e.putAside(name); err != nil {
 		return fmt.Errorf("engine: stream %s: %w", name, err)
 	}
 	delete(e.streams, name)
 	s.end(engine.ErrNoStream)
-	return errors.Join(atomicfile.SyncDir(e.config.Dir), os.RemoveAll(gone))
+	return e.removeAside(name)
 }
 
 // Close waits until the appended records are stored, or ctx ends, and closes the files.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/archive"
 	"example.com/ferry/engine/log"
-	"example.com/ferry/internal/atomicfile"
 )
 
 // restoreBytes is how many bytes of payload are given to the log before they are stored.
@@ -39,25 +37,14 @@ func (e *Engine) Restore(ctx context.Context, a *archive.Reader) (archive.Restor
 	if c.InMemory {
 		return archive.Restored{}, nil
 	}
-	temp, dir := filepath.Join(e.config.Dir, newPrefix+c.Name), filepath.Join(e.config.Dir, c.Name)
-	if err := e.restore(ctx, temp, c, a); err != nil {
-		return archive.Restored{}, errors.Join(fmt.Errorf("engine: stream %q: %w", c.Name, err), os.RemoveAll(temp))
-	}
-	if err := errors.Join(os.Rename(temp, dir), atomicfile.SyncDir(e.config.Dir)); err != nil {
+	if _, err := e.create(c, func(dir string) error { return e.restore(ctx, dir, c, a) }); err != nil {
 		return archive.Restored{}, fmt.Errorf("engine: stream %q: %w", c.Name, err)
 	}
-	s, err := openStream(e, dir, c)
-	if err == nil {
-		e.streams[c.Name] = s
-	}
-	return archive.Restored{}, err
+	return archive.Restored{}, nil
 }
 
 // restore writes the stream to a directory.
 func (e *Engine) restore(ctx context.Context, dir string, c engine.Config, a *archive.Reader) error {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
 	if err := writeConfig(filepath.Join(dir, configName), c); err != nil {
 		return err
 	}
