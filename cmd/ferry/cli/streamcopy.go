@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"os"
 
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/archive"
@@ -89,6 +91,16 @@ func (c *streamCopyCmd) engineAt(e *env, flag, address, dir string) (cfg *config
 	return &config.Config{Engine: probe.Engine}, address, nil
 }
 
+// startSource starts an engine that has streams. It makes no data directory.
+func startSource(ctx context.Context, e *env, cfg *config.Config) (*startedEngine, error) {
+	if cfg.DataDir != "" {
+		if _, err := os.Stat(cfg.DataDir); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no data directory %s: name that of the node", cfg.DataDir)
+		}
+	}
+	return startEngine(ctx, e, cfg, false)
+}
+
 func startEngine(ctx context.Context, e *env, cfg *config.Config, convert bool) (*startedEngine, error) {
 	level := slog.LevelWarn
 	if e.quiet {
@@ -119,7 +131,7 @@ func (s *startedEngine) close() error {
 func (c *streamCopyCmd) copy(ctx context.Context, e *env, source, target *config.Config) (copied engine.Info, restored archive.Restored, err error) {
 	var from *startedEngine
 	if source != nil {
-		if from, err = startEngine(ctx, e, source, false); err != nil {
+		if from, err = startSource(ctx, e, source); err != nil {
 			return copied, restored, err
 		}
 		defer func() { err = errors.Join(err, from.close()) }()

@@ -27,7 +27,7 @@ Example, after the stream orders has got another name:
 func (c *streamRmCmd) Run(e *env) error {
 	ctx, stop := interruptible()
 	defer stop()
-	store, err := startEngine(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: c.DataDir}, false)
+	store, err := startSource(ctx, e, &config.Config{Engine: config.Engine{Address: config.EmbeddedEngine}, DataDir: c.DataDir})
 	if err != nil {
 		return err
 	}
