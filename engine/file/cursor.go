@@ -51,7 +51,7 @@ func (c *cursor) Next(ctx context.Context, limit, bytes int) ([]engine.Record, e
 		case errors.As(err, &damage):
 			return nil, c.stream.corrupt(damage.Sequence)
 		case err != nil && !errors.Is(err, errEnd):
-			return nil, err
+			return nil, c.stream.cause(err)
 		case err == nil || !c.await():
 			continue
 		}
@@ -171,7 +171,7 @@ func (c *cursor) Close(context.Context) error {
 	if !open || c.named == nil {
 		return nil
 	}
-	err := s.positions.flush(s, true)
+	err := s.cause(s.positions.flush(s, true))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.named.free()

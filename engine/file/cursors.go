@@ -122,7 +122,7 @@ func (s *stream) CreateCursor(_ context.Context, c engine.CursorConfig) error {
 	if err != nil {
 		return err
 	}
-	return s.positions.flush(s, true) // also if it exists: another call may be writing it, or have failed
+	return s.cause(s.positions.flush(s, true)) // also if it exists: another call may be writing it, or have failed
 }
 
 // create makes a named cursor. The caller holds the lock.
@@ -223,7 +223,7 @@ func (s *stream) DeleteCursor(_ context.Context, name string) error {
 	}
 	n.free()
 	s.mu.Unlock()
-	return s.positions.flush(s, true)
+	return s.cause(s.positions.flush(s, true))
 }
 
 // endCursors ends all cursors with err, and stores their positions.

@@ -313,11 +313,17 @@ func (e *Engine) Delete(ctx context.Context, name string) error {
 	if s == nil {
 		return engine.ErrNoStream
 	}
-	if err := e.putAside(name); err != nil {
+	s.mu.Lock() // what fails because the files are gone finds s.err
+	err := e.putAside(name)
+	if err == nil {
+		s.err = engine.ErrNoStream
+	}
+	s.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("engine: stream %s: %w", name, err)
 	}
 	delete(e.streams, name)
-	s.end(engine.ErrNoStream)
+	s.end()
 	return e.removeAside(name)
 }
 

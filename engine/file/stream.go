@@ -148,7 +148,7 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 	s.log.Commit(func(failed error) {
 		s.pending.Add(-bytes)
 		if failed != nil {
-			err = failed
+			err = s.cause(failed)
 		}
 		done(err)
 	})
@@ -251,7 +251,7 @@ func (s *stream) Get(_ context.Context, sequence uint64) (engine.Record, error) 
 	case errors.As(err, &damage) && damage.Sequence == sequence:
 		return engine.Record{}, s.corrupt(sequence)
 	case err != nil && !errors.Is(err, errEnd) && damage == nil:
-		return engine.Record{}, err
+		return engine.Record{}, s.cause(err)
 	case err != nil || v.Sequence() != sequence:
 		return engine.Record{}, engine.ErrNoRecord
 	}
@@ -294,7 +294,7 @@ func (s *stream) settle(ctx context.Context) error {
 	s.log.Commit(func(err error) { stored <- err })
 	select {
 	case err := <-stored:
-		return err
+		return s.cause(err)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -348,7 +348,7 @@ func (s *stream) scan(ctx context.Context, filter string, from, before uint64, v
 		case errors.Is(err, errEnd) || err == nil && v.Sequence() >= before:
 			return nil
 		case err != nil:
-			return err
+			return s.cause(err)
 		}
 		if tag, ok := tags.match(v.Tag()); ok {
 			visit(&v, tag)
@@ -363,6 +363,19 @@ func (s *stream) refuse(err error) {
 	s.err = err
 }
 
+// cause returns why a call has failed with err: if the stream takes no more work, that is the reason.
+func (s *stream) cause(err error) error {
+	if err == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	return err
+}
+
 // close stores what was appended, or gives up when ctx ends, and ends all cursors.
 func (s *stream) close(ctx context.Context) error {
 	s.refuse(engine.ErrClosed)
@@ -370,11 +383,10 @@ func (s *stream) close(ctx context.Context) error {
 	return errors.Join(err, s.endCursors(engine.ErrClosed))
 }
 
-// end ends the stream at once, with err for those that use it.
-func (s *stream) end(err error) {
-	s.refuse(err)
+// end ends a stream that is removed at once.
+func (s *stream) end() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = s.log.Close(ctx) // it is removed
-	_ = s.endCursors(err)
+	_ = s.log.Close(ctx) // nothing of it is kept
+	_ = s.endCursors(engine.ErrNoStream)
 }
