@@ -45,6 +45,7 @@ func (s *stream) trackTags() error {
 		case errors.Is(err, errEnd):
 			return nil
 		case err != nil:
+			s.perTag = nil // it is not complete
 			return err
 		case v.Sequence() > last:
 			return nil
