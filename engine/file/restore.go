@@ -12,8 +12,11 @@ import (
 	"example.com/ferry/engine/log"
 )
 
-// restoreBytes is how many bytes of payload are given to the log before they are stored.
-const restoreBytes = 1 << 20
+const (
+	restoreBytes = 1 << 20   // bytes of payload that are given to the log before they are stored
+	maxGaps      = 1 << 36   // removed numbers between and behind the records of an archive: they take memory
+	maxRestored  = 1<<63 - 1 // number of the last record
+)
 
 // Restore implements archive.Restorer. Of a stream in memory it makes nothing: its Open does.
 func (e *Engine) Restore(ctx context.Context, a *archive.Reader) (archive.Restored, error) {
@@ -66,19 +69,32 @@ func (s *stream) fill(ctx context.Context, a *archive.Reader) error {
 		s.named[n.name] = n
 	}
 	s.mu.Unlock()
-	size := 0
+	if a.Head.Last > maxRestored {
+		return fmt.Errorf("its last number is %d, and may be up to %d", a.Head.Last, uint64(maxRestored))
+	}
+	size, next, gaps := 0, uint64(0), uint64(0)
 	for {
 		r, err := a.Next()
-		if errors.Is(err, io.EOF) {
-			s.log.Pass(a.Head.Last + 1)
-			return s.settle(ctx)
-		}
-		if err == nil {
+		end := errors.Is(err, io.EOF)
+		if end {
+			r.Sequence, err = a.Head.Last+1, nil
+		} else if err == nil {
 			err = log.Check(&r)
 		}
 		if err != nil {
 			return err
 		}
+		if next > 0 { // what is removed before the first record takes no memory
+			gaps += r.Sequence - next
+		}
+		if gaps > maxGaps {
+			return fmt.Errorf("%d numbers are removed behind its first record, and may be up to %d", gaps, uint64(maxGaps))
+		}
+		if end {
+			s.log.Pass(r.Sequence)
+			return s.settle(ctx)
+		}
+		next = r.Sequence + 1
 		s.log.Insert(&r)
 		if size += len(r.Payload) + len(r.Tag); size >= restoreBytes {
 			if err := s.settle(ctx); err != nil {

@@ -139,6 +139,9 @@ func (l *Log) skipTo(n uint64) {
 		return
 	}
 	gap := Range{l.next, n - 1}
+	if l.next == 1 && len(l.segments) == 0 { // the first segment begins at n
+		l.gathering.first, l.floor, gap.First = n, n, n-1
+	}
 	l.gone.add(gap)
 	l.removals = addRange(l.removals, gap)
 	l.next = n
