@@ -35,6 +35,13 @@ type Service interface {
 	Serve(ctx context.Context, m Method, s ServerStream)
 }
 
+// Admitter is a Service that can tell from a head whether it serves the caller at all. A protocol that holds a message before it calls Serve asks before the
+// message is large.
+type Admitter interface {
+	// Admit returns why no call with the metadata of head is served, or nil. The head may be without a method.
+	Admit(ctx context.Context, head *Head, peer *Peer) error
+}
+
 // Method is a registered method.
 type Method interface {
 	Name() string

@@ -55,6 +55,7 @@ type exchange struct {
 	encoding string // content encoding: "", gzip or zstd
 	head     call.Head
 	account  held.Account // of this request alone
+	admitted bool         // the service serves the caller
 	response h1conn.Response
 }
 
@@ -158,16 +159,33 @@ func contentType(field string) (content string, ok bool) {
 	return content, err == nil && (content == typeJSON || content == typeJSONRPC || content == typeJSONRPC2) && (charset == "" || charset == "utf-8")
 }
 
-// readBody reads and expands the body. Its memory is counted before it is taken.
-func (e *exchange) readBody() ([]byte, int, error) {
-	body, err := e.body(func(bytes int) error {
-		if e.account.Held()+bytes > held.Spared && e.account.ServerFull() {
+// take counts memory before it is taken. Only callers that the service serves get more than what is spared.
+func (e *exchange) take(bytes int) error {
+	if e.account.Held()+bytes > held.Spared {
+		if a, ok := e.service.(call.Admitter); ok && !e.admitted {
+			if err := a.Admit(context.Background(), &e.head, &e.peer); err != nil {
+				return call.StatusOf(err)
+			}
+			e.admitted = true
+		}
+		if e.account.ServerFull() {
 			return errFull
 		}
-		e.account.Add(bytes)
-		return nil
-	})
+	}
+	e.account.Add(bytes)
+	return nil
+}
+
+// readBody reads and expands the body.
+func (e *exchange) readBody() ([]byte, int, error) {
+	body, err := e.body(e.take)
+	if err == nil && e.encoding != "" { // a short body may become a long one
+		err = e.take(e.MaxMessage)
+	}
+	var refused *call.Status
 	switch {
+	case errors.As(err, &refused):
+		return nil, plainCodeOf(refused.Code).status, refused
 	case errors.Is(err, h1conn.ErrTooLarge):
 		return nil, http.StatusRequestEntityTooLarge, e.tooLarge()
 	case errors.Is(err, errFull):
@@ -177,10 +195,6 @@ func (e *exchange) readBody() ([]byte, int, error) {
 	case e.encoding == "":
 		return body, 0, nil
 	}
-	if e.account.ServerFull() { // a short body may become a long one
-		return nil, http.StatusServiceUnavailable, e.full()
-	}
-	e.account.Add(e.MaxMessage)
 	body, err = compress.Expand(nil, body, e.encoding, e.MaxMessage)
 	e.account.Add(cap(body) - e.MaxMessage)
 	if err != nil {

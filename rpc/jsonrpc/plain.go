@@ -128,10 +128,7 @@ func (e *exchange) plainCall() {
 // fail ends a plain call with an error. status is the one of HTTP; 0 means that of the code.
 func (e *exchange) fail(s *call.Status, status int) {
 	text := plainError{Message: s.Message}
-	of := plainCodes[call.Unknown]
-	if int(s.Code) < len(plainCodes) {
-		of = plainCodes[s.Code]
-	}
+	of := plainCodeOf(s.Code)
 	if text.Code = of.name; status == 0 {
 		status = of.status
 	}
@@ -178,6 +175,14 @@ func (e *plainError) status() *call.Status {
 type plainCode struct {
 	name   string
 	status int
+}
+
+// plainCodeOf returns the name and the status of a code, which may be none that is known.
+func plainCodeOf(c call.Code) plainCode {
+	if int(c) < len(plainCodes) {
+		return plainCodes[c]
+	}
+	return plainCodes[call.Unknown]
 }
 
 // plainCodes are the names of codes and their statuses of HTTP. connectrpc.com/docs/protocol, "Error Codes".

@@ -29,7 +29,10 @@ type session struct {
 	calls int // in progress; the lock of the Gate guards it
 }
 
-var _ call.Service = (*Gate)(nil)
+var (
+	_ call.Service  = (*Gate)(nil)
+	_ call.Admitter = (*Gate)(nil)
+)
 
 // Method returns nil: where the calls go, the methods are known.
 func (g *Gate) Method(string) call.Method { return nil }
@@ -37,24 +40,44 @@ func (g *Gate) Method(string) call.Method { return nil }
 // Serve passes on a call, whose method may be nil.
 func (g *Gate) Serve(ctx context.Context, _ call.Method, s call.ServerStream) {
 	head := s.Head()
-	next := call.Head{Method: head.Method, Content: head.Content, Deadline: head.Deadline}
-	token := ""
-	for _, f := range head.Metadata {
-		if f.Name != "authorization" {
-			next.Metadata = append(next.Metadata, f)
-			continue
-		}
-		scheme, rest, ok := strings.Cut(f.Value, " ")
-		if token != "" || !ok || !strings.EqualFold(scheme, "Bearer") {
-			s.Finish(nil, &call.Status{Code: call.Unauthenticated, Message: "the metadata authorization needs the form: Bearer TOKEN"}, nil)
-			return
-		}
-		token = strings.TrimSpace(rest)
+	token, others, err := splitToken(head.Metadata)
+	if err != nil {
+		s.Finish(nil, call.StatusOf(err), nil)
+		return
 	}
+	next := call.Head{Method: head.Method, Content: head.Content, Deadline: head.Deadline, Metadata: others}
 	peer := *s.Peer()
 	u := g.begin(token, peer)
 	u.Serve(ctx, s, &next)
 	g.end(u, token, peer.Ended)
+}
+
+// Admit connects the client. The call uses that connection, if the protocol tells when the one of the client ends.
+func (g *Gate) Admit(ctx context.Context, head *call.Head, peer *call.Peer) error {
+	token, _, err := splitToken(head.Metadata)
+	if err != nil {
+		return err
+	}
+	u := g.begin(token, *peer)
+	_, err = u.connect(ctx)
+	g.end(u, token, peer.Ended)
+	return err
+}
+
+// splitToken returns the token of a client, or "" if it has none, and its other metadata.
+func splitToken(m call.Metadata) (token string, others call.Metadata, err error) {
+	for _, f := range m {
+		if f.Name != "authorization" {
+			others = append(others, f)
+			continue
+		}
+		scheme, rest, ok := strings.Cut(f.Value, " ")
+		if token != "" || !ok || !strings.EqualFold(scheme, "Bearer") {
+			return "", nil, call.Errorf(call.Unauthenticated, "the metadata authorization needs the form: Bearer TOKEN")
+		}
+		token = strings.TrimSpace(rest)
+	}
+	return token, others, nil
 }
 
 // begin returns the session of a call.
