@@ -31,6 +31,7 @@ const (
 	ofHost         = 100              // the same of all users from an address
 	maxPenalty     = 64 * time.Second // of one more failure
 	maxFailures    = 16 << 10         // pairs of address and user
+	sharedOfHost   = 64               // counts of failures that the users from an address share while it is refused
 )
 
 // Logins compares passwords with their hashes, which takes long on purpose: on goroutines of its own, of which at most as many run as there are CPUs but one. A
@@ -115,22 +116,32 @@ func hostOf(addr string) string {
 // decide returns how a login ends that is not compared. The penalty comes before what is remembered: otherwise passwords could be guessed without one. The
 // caller holds the lock.
 func (l *Logins) decide(at *login, now time.Time) (decided bool, err error) {
-	if l.penalized(at.from, now) {
+	refused, shared := l.penalized(at.host, now), at.shared()
+	if l.penalized(at.from, now) || refused && l.penalized(shared, now) {
 		return true, ErrLoginsFailed
 	}
 	if until, known := l.verified[at.id]; known && now.Before(until) {
 		delete(l.failures, at.from)
 		return true, nil
 	}
-	busy := l.running == workers() && (len(l.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne)
-	if !busy && !l.penalized(at.host, now) {
-		return false, nil
-	}
-	l.failed(at.from, ofUser, now) // the client has learned that nothing like it is remembered
-	if busy {
+	// A login that is refused without a comparison counts: the client has learned that nothing like it is remembered.
+	switch {
+	case refused:
+		l.failed(shared, ofUser, now)
+		return true, ErrLoginsFailed
+	case l.running == workers() && (len(l.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne):
+		l.failed(at.from, ofUser, now)
 		return true, ErrLoginsBusy
 	}
-	return true, ErrLoginsFailed
+	return false, nil
+}
+
+// shared is what counts failures of at, and of other users from its host, while the host is refused: it may try any number of names. Whether there is such a
+// user makes no difference, so nothing tells that.
+func (at *login) shared() digest {
+	d := at.host
+	d[0] ^= 1 + at.from[0]%sharedOfHost // not that of the host itself
+	return d
 }
 
 func (l *Logins) penalized(from digest, now time.Time) bool {

@@ -116,6 +116,39 @@ func TestManyUsers(t *testing.T) {
 	})
 }
 
+// TestNamesOfPenalizedHost: an address that has to wait takes few of the places for failures, however many users it tries: the failures of others are not
+// forgotten, nor its own. It cannot guess a password that is remembered either.
+func TestNamesOfPenalizedHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLogins()
+		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
+			t.Fatal(err)
+		}
+		for i := range ofHost {
+			_ = check(l, fmt.Sprint("user", i), "1.2.3.4:5", "wrong")
+		}
+		before := len(l.failures)
+		for i := range 1000 {
+			if err := check(l, fmt.Sprint("name", i), "1.2.3.4:5", "wrong"); !errors.Is(err, ErrLoginsFailed) {
+				t.Fatalf("user %d: got %v, want %v", i, err, ErrLoginsFailed)
+			}
+		}
+		if more := len(l.failures) - before; more > sharedOfHost {
+			t.Errorf("1000 users take %d places, want at most %d", more, sharedOfHost)
+		}
+		for range ofUser {
+			_ = check(l, "dev", "1.2.3.4:5", "wrong")
+		}
+		if err := check(l, "dev", "1.2.3.4:5", "secret"); !errors.Is(err, ErrLoginsFailed) {
+			t.Errorf("a remembered login after wrong ones: got %v, want %v", err, ErrLoginsFailed)
+		}
+		time.Sleep(2 * maxPenalty)
+		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
+			t.Errorf("after the penalty: %v", err)
+		}
+	})
+}
+
 // TestLoginsRemembered: a login that was right needs no comparison for a while, and one with another password or hash does.
 func TestLoginsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
