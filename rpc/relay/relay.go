@@ -120,12 +120,24 @@ func (p *passing) responses() *call.Status {
 }
 
 // passUnary is pass for a conn that has only calls with one message in each direction.
-func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.Head) {
+func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.Head, all *held.Server) {
 	var resp call.Response
 	defer resp.Release()
+	account := held.New(all, math.MaxInt) // of the request, and then of the response
+	defer func() { account.Add(-account.Held()) }()
 	data, err := only(s)
 	if err == nil {
-		err = conn.Call(ctx, next, data, &resp)
+		if refused := full(&account, data); refused != nil {
+			err = refused
+		} else {
+			err = conn.Call(ctx, next, data, &resp)
+			account.Add(-len(data))
+		}
+	}
+	if err == nil {
+		if refused := full(&account, resp.Data); refused != nil {
+			err = refused
+		}
 	}
 	if header := passed(resp.Header); err == nil && len(header) > 0 {
 		err = s.SetHeader(header)
@@ -134,7 +146,11 @@ func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *c
 		s.Finish(nil, call.StatusOf(err), passed(resp.Trailer))
 		return
 	}
-	s.Finish(append([]byte{}, resp.Data...), nil, passed(resp.Trailer)) // a message, also if it is empty
+	last := resp.Data
+	if last == nil {
+		last = []byte{} // a message, also if it is empty
+	}
+	s.Finish(last, nil, passed(resp.Trailer))
 }
 
 // only returns the one message of the client.

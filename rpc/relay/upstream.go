@@ -51,7 +51,7 @@ func (u *Upstream) Serve(ctx context.Context, s call.ServerStream, next *call.He
 		conn, err := u.connect(ctx)
 		if err == nil {
 			if u.Unary {
-				passUnary(ctx, s, conn, next)
+				passUnary(ctx, s, conn, next, u.account())
 				return
 			}
 			if err = pass(ctx, s, conn, next, u.account()); err == nil {
