@@ -62,8 +62,8 @@ type ServerStream interface {
 	// Send sends a copy of data. It blocks while the caller's credit or the connection's queue is used up, until ctx ends.
 	Send(data []byte) error
 	// Finish ends the call. If last is not nil, it is sent as one more message, together with the status where the protocol can do so. A nil
-	// status is OK. data is copied. Recv and Send must not be called afterwards. Finish may wait, as Send does, while the connection's queue is full, until
-	// ctx ends. Then it sends the status only.
+	// status is OK. data is copied. Recv and Send must not be called afterwards; a Recv that waits in another goroutine ends with an error. Finish may
+	// wait, as Send does, while the connection's queue is full, until ctx ends. Then it sends the status only.
 	Finish(last []byte, status *Status, trailer Metadata)
 }
 

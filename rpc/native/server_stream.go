@@ -15,25 +15,36 @@ var _ call.ServerStream = (*incoming)(nil)
 func (in *incoming) Head() *call.Head { return &in.head }
 func (in *incoming) Peer() *call.Peer { return &in.s.remote }
 
-// Recv returns the next request.
+// Recv returns the next request. Finish ends it.
 func (in *incoming) Recv() ([]byte, error) {
 	s := in.s
-	in.current.free()
-	in.current = nil
 	var late <-chan time.Time // of a wait for room
 	for {
 		s.mu.Lock()
+		if in.sending.closed {
+			s.mu.Unlock()
+			return nil, errFinished
+		}
+		in.current.free()
+		in.current = nil
 		in.hold(0)
 		var news <-chan struct{}
 		switch m := in.inbox.first; {
 		case m != nil && (!m.compressed || in.reserve()):
 			in.inbox.take()
-			credit := s.read(in, len(m.b))
+			data, compressed := m.b, m.compressed
+			credit := s.read(in, len(data))
+			if !compressed {
+				in.current = m // Finish may free it from now on
+			}
 			s.mu.Unlock()
 			if credit > 0 {
 				s.sendCredit(in.w, in.id, credit)
 			}
-			return in.open(m)
+			if compressed {
+				return in.expand(m)
+			}
+			return data, nil
 		case m != nil:
 			news = s.shrunk.wait()
 			if late == nil {
@@ -61,22 +72,21 @@ func (in *incoming) Recv() ([]byte, error) {
 	}
 }
 
-// open decompresses a request and makes it the current one. The error is a *call.Status.
-func (in *incoming) open(m *message) ([]byte, error) {
-	compressed := m.compressed
+// expand decompresses a request and makes it the current one. The error is a *call.Status, or errFinished.
+func (in *incoming) expand(m *message) ([]byte, error) {
 	m, err := unpack(m, in.head.Compression, in.s.cfg.MaxMessage)
-	if compressed {
-		in.s.mu.Lock()
-		if err != nil || in.sending.closed { // a handler's goroutine may be here after Finish
-			in.hold(0)
-		} else {
-			in.hold(len(m.b))
-		}
-		in.s.mu.Unlock()
-	}
-	if err != nil {
+	in.s.mu.Lock()
+	defer in.s.mu.Unlock()
+	switch {
+	case err != nil:
+		in.hold(0)
 		return nil, err
+	case in.sending.closed: // Finish has not waited for it
+		in.hold(0)
+		m.free()
+		return nil, errFinished
 	}
+	in.hold(len(m.b))
 	in.current = m
 	return m.b, nil
 }
@@ -232,6 +242,11 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 	in.hold(0)
 	in.discard()
 	in.sending.close()
+	in.news.fire()
+	var current *message
+	if in.unary { // last may lie in it. A goroutine that the handler of a stream has left may still read it
+		current, in.current = in.current, nil
+	}
 	lost := s.lost != nil // onClosing has ended the context, which is no cause of the caller's
 	s.mu.Unlock()
 	in.w.Lock()
@@ -239,9 +254,7 @@ func (in *incoming) Finish(last []byte, status *call.Status, trailer call.Metada
 		in.w.SetTail(wire.AppendReply(in.w.Tail(wire.ReplyHeaderSize+8+len(r.Extension)+len(r.Message)), r))
 	}
 	in.w.Unlock()
-	if in.unary { // last may lie in it. A handler of a stream may have left a goroutine in Recv
-		in.current.free()
-	}
+	current.free()
 }
 
 // completeReply adds what REPLY has beside its message. The error is a *call.Status.

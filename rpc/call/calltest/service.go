@@ -54,6 +54,7 @@ func newService() *service {
 		{"Flood", false, true, (*service).flood},
 		{"Late", true, true, (*service).late},
 		{"Early", true, true, (*service).early},
+		{"Left", true, true, (*service).left},
 	} {
 		m.name = prefix + m.name
 		s.methods[m.name] = &m
@@ -260,4 +261,19 @@ func (s *service) late(ctx context.Context, stream call.ServerStream) {
 func (s *service) early(_ context.Context, stream call.ServerStream) {
 	_, _ = stream.Recv()
 	stream.Finish(nil, &call.Status{Code: call.OutOfRange, Message: "enough"}, nil)
+}
+
+// left ends the call while another goroutine is in Recv, and returns when Recv has.
+func (s *service) left(_ context.Context, stream call.ServerStream) {
+	waits, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		close(waits)
+		for err := error(nil); err == nil; {
+			_, err = stream.Recv()
+		}
+	}()
+	<-waits
+	stream.Finish(nil, nil, nil)
+	<-ended
 }

@@ -174,6 +174,15 @@ func early(r *rig) {
 	r.wantCode("the end", err, call.OutOfRange)
 }
 
+// left has a server that ends the call while one of its goroutines waits for a request.
+func left(r *rig) {
+	for range 20 {
+		s := r.open(r.Context(), r.head("Left"))
+		r.wantEnd(s)
+	}
+	r.awaitHandlers(20)
+}
+
 // slowClient reads nothing. The server must not send without bound, and other calls must go on.
 func slowClient(r *rig) {
 	ctx, cancel := context.WithCancel(r.Context())

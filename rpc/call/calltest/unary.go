@@ -43,6 +43,7 @@ var tests = []test{
 	{name: "status of a stream", run: streamStatus, missing: needsStreams},
 	{name: "stream of an unknown method", run: unknownStream, missing: needsStreams},
 	{name: "server ends a stream early", run: early, missing: needsStreams},
+	{name: "server ends a stream beside its Recv", run: left, missing: needsStreams},
 	{name: "client that does not read", run: slowClient, missing: needsStreams},
 	{name: "server that does not read", run: slowServer, missing: needsStreams, load: true},
 	{name: "cancel of a stream", run: cancelStream, missing: needsStreams},
