@@ -7,13 +7,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/newcomers"
 	"example.com/ferry/loop"
 )
 
 // Loop is the part of a Listener that belongs to one event loop. Only that loop uses it, except Notify.
 type Loop struct {
 	*loop.Loop
-	newcomers *newcomers
+	newcomers *newcomers.Set[*loop.Conn]
 	first     loop.Handler // of new connections
 	shaking   shaking
 	closing   closing
@@ -27,7 +28,7 @@ type Loop struct {
 }
 
 func newLoop(on *loop.Loop, places int) *Loop {
-	l := &Loop{Loop: on, newcomers: newNewcomers(places, newcomersMemory)}
+	l := &Loop{Loop: on, newcomers: newcomers.New(places, newcomersMemory, (*loop.Conn).Close)}
 	l.shaking.newcomers, l.closing.loop, l.turn = l.newcomers, l, l.run
 	return l
 }
@@ -92,7 +93,7 @@ func (l *Loop) run() {
 // shaking handles the connections whose TLS handshake is not complete.
 type shaking struct {
 	loop.Base
-	newcomers *newcomers
+	newcomers *newcomers.Set[*loop.Conn]
 }
 
 func (h *shaking) Closed(c *loop.Conn, _ error) { h.newcomers.Remove(c) }

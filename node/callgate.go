@@ -39,19 +39,24 @@ func (n *Node) listenCalls(l *listener, t transport.Transport, addr string, vali
 	}
 	inside := &gateListener{addr: bound.Addr(), dialed: make(chan transport.Conn), closed: make(chan struct{})}
 	protocol := native.Protocol{StreamWindow: int(cfg.Limits.CallStreamWindow), MaxMessage: maxCallMessage, Log: n.log}
+	http2, http1, identified := relay.Split(bound, cfg.Limits.HandshakeTimeout, cfg.Limits.MaxConnections)
+	places := 2 * cfg.Limits.MaxConnections // of clients with a connection to the broker, which bounds them, and of those without one yet
 	gate := &relay.Gate{Dial: func(ctx context.Context, token string, peer *call.Peer) (call.Conn, error) {
 		p := protocol
 		p.Token, p.ClientName = []byte(token), "ordinary client"
-		return p.Dial(ctx, &gateDialer{listener: inside, peer: peer}, inside.addr.String())
+		c, err := p.Dial(ctx, &gateDialer{listener: inside, peer: peer}, inside.addr.String())
+		if err == nil {
+			identified(peer.Addr)
+		}
+		return c, err
 	}}
 	g := &callGate{Listener: n.broker.NewListener(inside, validate)}
-	http2, http1 := relay.Split(bound, cfg.Limits.HandshakeTimeout, cfg.Limits.MaxConnections)
 	for _, p := range []struct {
 		protocol call.Protocol
 		of       transport.Listener
 	}{
-		{grpc.Protocol{Config: &grpc.Config{MaxConnections: cfg.Limits.MaxConnections, MaxMessage: maxCallMessage}}, http2},
-		{jsonrpc.Protocol{MaxConns: cfg.Limits.MaxConnections, MaxMessage: maxCallMessage}, http1},
+		{grpc.Protocol{Config: &grpc.Config{MaxConnections: places, MaxMessage: maxCallMessage}}, http2},
+		{jsonrpc.Protocol{MaxConns: places, MaxMessage: maxCallMessage}, http1},
 	} {
 		l, err := p.protocol.Listen(context.Background(), boundTransport{t, p.of}, addr, gate)
 		if err != nil {

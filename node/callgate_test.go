@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -374,4 +376,68 @@ func codeOf(err error) call.Code {
 		return s.Code
 	}
 	return call.OK
+}
+
+// TestGatePlaces: connections that stay silent, or send the preface of HTTP/2 alone, keep no client with a token out.
+func TestGatePlaces(t *testing.T) {
+	t.Parallel()
+	cfg := gateNode(t)
+	cfg.Limits.MaxConnections = 6
+	n := build(t, cfg)
+	run(t, n)
+	serveThrough(t, n)
+	ctx := as(t, "caller-token-0000")
+	early := dialGate(t, n, "h2c", tcp.New(nil))
+	if _, err := hello(t, ctx, early, "Bo"); err != nil {
+		t.Fatal(err)
+	}
+	for _, first := range []string{"", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "POST / HTTP/1.1\r\n"} {
+		var oldest net.Conn
+		for i := range 2 * cfg.Limits.MaxConnections {
+			nc, err := net.Dial("tcp", addressOf(t, n, "h2c://127.0.0.1:0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = nc.Close() })
+			_, _ = io.WriteString(nc, first) // it may be closed meanwhile
+			if i == 0 {
+				oldest = nc
+			}
+		}
+		_ = oldest.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.Copy(io.Discard, oldest); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q: the oldest connection is open", first)
+		}
+		late, cancel := context.WithTimeout(ctx, 5*time.Second)
+		c := dialGate(t, n, "h2c", tcp.New(nil))
+		if _, err := hello(t, late, c, "Bo"); err != nil {
+			t.Errorf("%q: a further client: %v", first, err)
+		}
+		_ = c.Close() // its place of max_connections is free
+		cancel()
+	}
+	if _, err := rpc.Call[text](ctx, early, "greeter.Greeter.Hello", wrapperspb.String("Bo"), rpc.WithContent("application/protobuf")); err != nil {
+		t.Errorf("the client that was there before: %v", err)
+	}
+}
+
+// TestGateTimeout: a connection without a call that has a token ends at handshake_timeout.
+func TestGateTimeout(t *testing.T) {
+	t.Parallel()
+	cfg := gateNode(t)
+	cfg.Limits.HandshakeTimeout = 100 * time.Millisecond
+	n := build(t, cfg)
+	run(t, n)
+	for _, first := range []string{"", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00", "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"} {
+		nc, err := net.Dial("tcp", addressOf(t, n, "h2c://127.0.0.1:0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer nc.Close()
+		_, _ = io.WriteString(nc, first)
+		_ = nc.SetReadDeadline(time.Now().Add(5 * time.Second))
+		if _, err := io.Copy(io.Discard, nc); errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q: the connection is open", first)
+		}
+	}
 }

@@ -8,28 +8,98 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/newcomers"
 	"example.com/ferry/transport"
 )
 
 // preface is how the preface of HTTP/2 begins, and no request of HTTP/1.1 with a method that is known. RFC 9113, section 3.4.
 const preface = "PRI"
 
-// Split serves two protocols on one address: the connections of http2 begin with the preface of HTTP/2, and those of http1 do not. A connection has
-// patience to send its first bytes, and most of them may wait at once. l is closed when both are.
-func Split(l transport.Listener, patience time.Duration, most int) (http2, http1 transport.Listener) {
-	s := &splitter{inner: l, patience: patience, places: make(chan struct{}, most), closeInner: sync.OnceValue(l.Close)}
+// Split serves two protocols on one address: the connections of http2 begin with the preface of HTTP/2, and those of http1 do not. A connection is closed
+// unless identified is called within patience of its acceptance, with its remote address. Only so many may be without that at once: a further one closes the
+// oldest. l is closed when both are.
+func Split(l transport.Listener, patience time.Duration, places int) (http2, http1 transport.Listener, identified func(client net.Addr)) {
+	s := &splitter{inner: l, patience: patience, unknown: map[string]*client{}, closeInner: sync.OnceValue(l.Close)}
+	s.newcomers = newcomers.New(places, 0, (*client).giveWay)
 	s.two, s.one = newHalf(s), newHalf(s)
 	go s.accept()
-	return s.two, s.one
+	return s.two, s.one, s.identified
 }
 
 type splitter struct {
 	inner    transport.Listener
 	patience time.Duration
-	places   chan struct{} // of connections that have not sent their first bytes
 	two, one *half
 
 	closeInner func() error
+
+	mu        sync.Mutex
+	newcomers *newcomers.Set[*client]
+	unknown   map[string]*client // the same, by remote address
+}
+
+// client is a connection. Its place is free when it is closed.
+type client struct {
+	transport.Conn
+	of      *splitter
+	address string
+	timer   *time.Timer // closes it
+}
+
+// add gives a connection a place.
+func (s *splitter) add(nc transport.Conn) *client {
+	c := &client{Conn: nc, of: s, address: nc.RemoteAddr().String()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newcomers.Add(c)
+	s.unknown[c.address] = c
+	c.timer = time.AfterFunc(s.patience, func() {
+		if s.remove(c) {
+			_ = c.Conn.Close()
+		}
+	})
+	return c
+}
+
+// identified ends the patience with a client.
+func (s *splitter) identified(addr net.Addr) {
+	s.mu.Lock()
+	c := s.unknown[addr.String()]
+	s.mu.Unlock()
+	if c != nil {
+		s.remove(c)
+	}
+}
+
+// remove frees the place of a connection. It returns false if it has none.
+func (s *splitter) remove(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	removed := s.newcomers.Remove(c)
+	if removed {
+		c.forget()
+	}
+	return removed
+}
+
+// forget needs the lock.
+func (c *client) forget() {
+	c.timer.Stop()
+	if c.of.unknown[c.address] == c {
+		delete(c.of.unknown, c.address)
+	}
+}
+
+// giveWay closes the connection for another one. It needs the lock.
+func (c *client) giveWay() {
+	c.forget()
+	go func() { _ = c.Conn.Close() }() // TLS says goodbye, for which the client may leave no room
+}
+
+// Close frees the place, and closes the connection.
+func (c *client) Close() error {
+	c.of.remove(c)
+	return c.Conn.Close()
 }
 
 // accept passes connections on until the listener is closed.
@@ -40,36 +110,26 @@ func (s *splitter) accept() {
 			_, _ = s.two.Close(), s.one.Close()
 			return
 		}
-		select {
-		case s.places <- struct{}{}:
-			go func() {
-				s.pass(c)
-				<-s.places
-			}()
-		default:
-			_ = c.Close()
-		}
+		go s.pass(s.add(c))
 	}
 }
 
 // pass reads the first bytes of a connection, and gives it to the half that serves it.
-func (s *splitter) pass(c transport.Conn) {
-	if r, ok := c.(transport.Restricted); ok {
+func (s *splitter) pass(c *client) {
+	if r, ok := c.Conn.(transport.Restricted); ok {
 		r.PeerIdentified() // clients have no credentials yet; their servers bound what they send
 	}
 	first := make([]byte, len(preface))
-	_ = c.SetReadDeadline(time.Now().Add(s.patience))
 	if _, err := io.ReadFull(c, first); err != nil {
 		_ = c.Close()
 		return
 	}
-	_ = c.SetReadDeadline(time.Time{})
 	to := s.one
 	if string(first) == preface {
 		to = s.two
 	}
 	begun := transport.Conn(&begunConn{c, strings.NewReader(string(first))})
-	if secured, ok := c.(transport.Secured); ok {
+	if secured, ok := c.Conn.(transport.Secured); ok {
 		begun = &securedConn{begun, secured}
 	}
 	select {

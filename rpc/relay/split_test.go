@@ -29,7 +29,7 @@ func TestSplit(t *testing.T) {
 		_ = c.SetDeadline(time.Now().Add(time.Minute))
 		return c
 	}
-	http2, http1 := Split(l, 20*time.Millisecond, 10)
+	http2, http1, _ := Split(l, 20*time.Millisecond, 10)
 	for text, to := range map[string]transport.Listener{"PRI * HTTP/2.0": http2, "PUT / HTTP/1.1": http1} {
 		if _, err := io.WriteString(dial(), text); err != nil {
 			t.Fatal(err)
