@@ -116,14 +116,14 @@ func TestProxyDashboard(t *testing.T) {
 	const trouble = `document.getElementById("problems")`
 	server.checksFail.Store(true)
 	b.wait("an endpoint that is down is seen", `document.querySelector(".cluster.down .pill.failed")`)
-	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is down: its health checks fail" && !`+trouble+`.hidden`)
+	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is down: its health checks fail: status 500" && !`+trouble+`.hidden`)
 	b.wait("and not counted", figure("endpoints")+` === "1of 2"`)
 	server.checksFail.Store(false)
 	b.wait("an endpoint is back", `!document.querySelector(".cluster.down") && `+trouble+`.hidden`)
 
 	server.requestsFail.Store(true)
 	b.wait("an ejected endpoint is seen", `document.querySelector(".cluster.ejected") && /^ejected, [0-9,]+ s left$/.test(document.querySelector("td .pill.waiting")?.textContent)`)
-	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is ejected: its requests failed"`)
+	b.wait("and named", trouble+`.textContent === "`+server.address+` of web is ejected: its requests failed: its response is status 500"`)
 
 	b.do(chromedp.EmulateViewport(375, 812))
 	if wide := b.text(`String(document.documentElement.scrollWidth)`); wide != "375" {

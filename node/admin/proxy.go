@@ -84,7 +84,8 @@ type ProxyEndpoint struct {
 	Ejections   int64            `json:"ejections"`
 	Downs       int64            `json:"downs"` // times that health checks found it down while it was up
 
-	// LastError is that of the last request or health check that the endpoint has failed, LastErrorAgo how long ago that was, in seconds.
+	// LastError is that of the last health check that failed if the endpoint is down, of the last request if it is ejected, otherwise the later
+	// one. LastErrorAgo is how long ago that was, in seconds.
 	LastError    string  `json:"last_error,omitempty"`
 	LastErrorAgo float64 `json:"last_error_ago,omitempty"`
 }

@@ -7,7 +7,8 @@ import (
 
 // failing is what an operator learns of an endpoint whose requests or health checks fail.
 type failing struct {
-	last     atomic.Pointer[lastError] // nil before the first failure
+	request  atomic.Pointer[lastError] // of the last request that failed; nil before the first
+	check    atomic.Pointer[lastError] // of the last health check that failed; nil before the first
 	warnedAt atomic.Int64              // when the log had a warning, in ns of the group's clock
 }
 
@@ -17,18 +18,18 @@ type lastError struct {
 }
 
 const (
-	errorEach = time.Second // least time between two errors that are kept: many requests may fail
+	errorEach = time.Second // least time between two errors of requests that are kept: many may fail
 	warnEach  = time.Minute // least time between two warnings
 )
 
-// failed keeps the error of a failure that the endpoint has caused, and logs it at most once a minute. describe makes the error, if it is needed.
+// failed keeps the error of a request that the endpoint has failed, and logs it at most once a minute. describe makes the error, if it is needed.
 func (e *Endpoint) failed(now time.Duration, describe func() error) {
 	f := &e.failing
-	if last := f.last.Load(); last != nil && now-last.at < errorEach {
+	if last := f.request.Load(); last != nil && now-last.at < errorEach {
 		return
 	}
 	err := describe()
-	f.last.Store(&lastError{err, now})
+	f.request.Store(&lastError{err, now})
 	warned := f.warnedAt.Load()
 	if warned != 0 && now-time.Duration(warned) < warnEach || !f.warnedAt.CompareAndSwap(warned, max(int64(now), 1)) {
 		return
@@ -40,5 +41,18 @@ func (e *Endpoint) failed(now time.Duration, describe func() error) {
 
 // checkFailed keeps the error of a health check. setHealth logs it.
 func (e *Endpoint) checkFailed(now time.Duration, err error) {
-	e.failing.last.Store(&lastError{err, now})
+	e.failing.check.Store(&lastError{err, now})
+}
+
+// lastError returns the error that explains the state of the endpoint: of a health check if it is down, of a request if it is ejected, otherwise
+// the later one. It returns nil if there is none.
+func (f *failing) lastError(down, ejected bool) *lastError {
+	request, check := f.request.Load(), f.check.Load()
+	switch {
+	case request == nil, down && check != nil:
+		return check
+	case check == nil, ejected, request.at >= check.at:
+		return request
+	}
+	return check
 }

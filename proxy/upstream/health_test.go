@@ -3,7 +3,9 @@ package upstream_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/upstream"
 )
@@ -262,5 +265,49 @@ func TestHealthOverEjection(t *testing.T) {
 		if got := len(asked(t, c)); got != 2 {
 			t.Errorf("%d endpoints are asked while all that are not down are ejected, want 2", got)
 		}
+	})
+}
+
+// TestLastErrorExplainsTheState: requests and health checks fail in the same second, and the last error is of those that keep the endpoint
+// out of use.
+func TestLastErrorExplainsTheState(t *testing.T) {
+	t.Parallel()
+	const a = "192.0.2.1:80"
+	g := loops(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		cfg := ejecting(2, upstream.Outlier{Failures: 1, EjectionTime: time.Hour})
+		cfg.Health = &upstream.Health{Kind: upstream.HealthTCP, Interval: time.Minute, Unhealthy: 2, Healthy: 1}
+		c, err := upstream.New(cfg, g, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &ward{ill: map[string]bool{a: true}, seen: map[string][]time.Time{}}
+		c.ProbeWith(w.probe)
+		defer run(c)()
+		last := func(want string) {
+			t.Helper()
+			s := c.Snapshot().Endpoints[0]
+			if got := fmt.Sprintf("healthy %v, ejected %v: %v", s.Healthy, s.Ejected != 0, s.LastErr); s.Address != a || got != want {
+				t.Fatalf("%s is %s, want %s", s.Address, got, want)
+			}
+		}
+		synctest.Wait()
+		last("healthy true, ejected false: fever")
+		for picked := ""; picked != a; {
+			e := pick(t, c, rand.Uint64(), nil)
+			if picked = e.Addr().String(); picked == a {
+				e.Failed(balance.OwnRequest, upstream.ConnectFailure, 0, g.Now(), func() error { return errors.New("refused") })
+			} else {
+				e.Done(upstream.Canceled, 0, g.Now())
+			}
+		}
+		last("healthy true, ejected true: refused")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		last("healthy false, ejected true: fever")
+		w.set(false, a)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		last("healthy true, ejected true: refused")
 	})
 }

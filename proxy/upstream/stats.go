@@ -37,8 +37,11 @@ type EndpointStats struct {
 	Ejections  int64           // number of ejections so far
 	Downs      int64           // number of changes from up to down
 	Latency    time.Duration   // moving average of the latency; 0 before the first request
-	LastErr    error           // of the last request or health check that the endpoint has failed; nil if there is none
-	LastErrAt  time.Duration   // when, on the clock of Group.Now
+
+	// LastErr is that of the last health check that failed if the endpoint is down, of the last request if it is ejected, otherwise the later
+	// one. It is nil if there is none.
+	LastErr   error
+	LastErrAt time.Duration // when, on the clock of Group.Now
 }
 
 // Snapshot copies the counters. Any goroutine may call it. Requests continue during the copy, so two counters may
@@ -86,7 +89,7 @@ func (e *Endpoint) stats(now time.Duration) EndpointStats {
 		Downs:      one.Downs,
 		Latency:    one.Latency,
 	}
-	if last := e.failing.last.Load(); last != nil {
+	if last := e.failing.lastError(!one.Healthy, one.Ejected != 0); last != nil {
 		s.LastErr, s.LastErrAt = last.err, last.at
 	}
 	return s
