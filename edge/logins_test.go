@@ -27,7 +27,7 @@ func check(l *Logins, user, addr, secret string) (err error) {
 	return err
 }
 
-// TestLogins: five failures of a user from an address make the next logins wait, twice as long each time, and harm nobody else.
+// TestLogins: five failures of a user from an address delay the next logins, twice as long each time, and delay no other user or address.
 func TestLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLogins()

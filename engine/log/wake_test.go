@@ -30,7 +30,7 @@ func TestStoredAgain(t *testing.T) {
 	select {
 	case <-told:
 	case <-time.After(10 * time.Second):
-		t.Error("nobody was told that the record is readable again")
+		t.Error("Stored was not called again for the record that is readable again")
 	}
 	if read, _ := readAll(t, l); len(read) != 2 {
 		t.Errorf("read %d", read)
