@@ -127,15 +127,11 @@ func (e *experiment) goals() (all []harness.Goal) {
 		}))
 	}
 	for _, l := range e.loads {
-		limit := 0.8
-		if l.qos > 0 {
-			limit = 1
-		}
-		times(limit, l.name, "CPU time a message", perMessage)
-		times(limit, l.name, "CPU time a message at 5,000/s", perPaced)
+		times(0.8, l.name, "CPU time a message", perMessage)
+		times(0.8, l.name, "CPU time a message at 5,000/s", perPaced)
 		times(1, l.name, "p99", p99)
 	}
-	return append(all, harness.AtMost(1024, "bytes of an idle client", func(r *harness.Result) float64 {
+	return append(all, harness.AtMost(600, "bytes of an idle client", func(r *harness.Result) float64 {
 		return r.Stat(ferryRow, e.idleCase(), perIdle).Median
 	}))
 }

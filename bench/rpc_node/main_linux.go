@@ -106,7 +106,7 @@ func goals() (all []harness.Goal) {
 			for _, g := range []struct {
 				figure, text string
 				most         float64
-			}{{rpcload.PerCall, "CPU time", 0.6}, {rpcload.P50, "median", 1}, {rpcload.P99, "99th percentile", 1}} {
+			}{{rpcload.PerCall, "CPU time", mostCPU(s)}, {rpcload.P50, "median", 1}, {rpcload.P99, "99th percentile", 1}} {
 				all = append(all, harness.AtMost(g.most, fmt.Sprintf("%s: %s, times %s", s.name, g.text, peer), func(r *harness.Result) float64 {
 					return r.Ratio(rpcload.Ferry, peer, s.name, g.figure)
 				}))
@@ -114,4 +114,16 @@ func goals() (all []harness.Goal) {
 		}
 	}
 	return all
+}
+
+// mostCPU returns how much of a peer's CPU time a call may take.
+func mostCPU(s shape) float64 {
+	switch {
+	case s.size > 1<<10:
+		return 0.8
+	case s.callers == 1:
+		return 0.75
+	default:
+		return 0.6
+	}
 }

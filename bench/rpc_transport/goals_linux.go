@@ -12,7 +12,7 @@ func goals(systems []rpcload.System) []harness.Goal {
 		return func(r *harness.Result) float64 { return r.Ratio(a, b, busy, figure) }
 	}
 	return []harness.Goal{
-		harness.AtMost(1.3, "CPU time, times the limit's", over(rpcload.Ferry, rpcload.Limit, rpcload.PerCall)),
+		harness.AtMost(1.2, "CPU time, times the limit's", over(rpcload.Ferry, rpcload.Limit, rpcload.PerCall)),
 		harness.AtMost(0.7, "CPU time, times arpc's", over(rpcload.Ferry, rpcload.Arpc, rpcload.PerCall)),
 		harness.AtLeast(1.5, "calls a second, times arpc's", over(rpcload.Ferry, rpcload.Arpc, rpcload.TPS)),
 		harness.AtLeast(2.5, "calls a second, times grpc-go's", over(rpcload.Ferry, rpcload.GRPCGo, rpcload.TPS)),

@@ -82,11 +82,22 @@ func goals(v variant) []harness.Goal {
 	ratio := func(figure string) func(*harness.Result) float64 {
 		return func(r *harness.Result) float64 { return r.Ratio(row, string(durable.NATS), v.name, figure) }
 	}
+	oneByOne := 1.5
+	switch {
+	case v.replicas > 1:
+		oneByOne = 0.9
+	case v.always:
+		oneByOne = 1
+	}
 	all := []harness.Goal{
-		harness.AtLeast(0.9, v.name+": "+row+", messages a second acknowledged one at a time, times nats.go's", ratio(durable.Rate(durable.ToAck, 1))),
+		harness.AtLeast(oneByOne, v.name+": "+row+", messages a second acknowledged one at a time, times nats.go's", ratio(durable.Rate(durable.ToAck, 1))),
 	}
 	if v.always {
-		all = append(all, harness.AtLeast(5, v.name+": "+row+", messages a second acknowledged with 64 publishers, times nats.go's", ratio(durable.Rate(durable.ToAck, durable.Many))))
+		many := 10.0
+		if v.replicas > 1 {
+			many = 5
+		}
+		all = append(all, harness.AtLeast(many, v.name+": "+row+", messages a second acknowledged with 64 publishers, times nats.go's", ratio(durable.Rate(durable.ToAck, durable.Many))))
 	}
 	return all
 }

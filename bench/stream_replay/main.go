@@ -56,10 +56,10 @@ func question(withKafka bool) harness.Question {
 			{Name: "each row reads what was stored, all of it or what the predicate takes, in order and byte for byte; again in each measurement", Run: e.check},
 		},
 		Goals: []harness.Goal{
-			harness.AtLeast(1, "ferry, messages a second, times nats.go's consumer", func(r *harness.Result) float64 {
+			harness.AtLeast(4, "ferry, messages a second, times nats.go's consumer", func(r *harness.Result) float64 {
 				return r.Ratio(string(durable.Ferry), natsConsumer, oneCase, perSecond)
 			}),
-			harness.AtLeast(3, "ferry, messages a second looked at with where, times nats.go's consumer", func(r *harness.Result) float64 {
+			harness.AtLeast(6, "ferry, messages a second looked at with where, times nats.go's consumer", func(r *harness.Result) float64 {
 				return r.Ratio(string(durable.Ferry), natsConsumer, oneCase, scanned)
 			}),
 		},
