@@ -73,6 +73,33 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
+// TestRooms checks that the rooms of the broker import only those of the lines above their own.
+func TestRooms(t *testing.T) {
+	lines := [][]string{
+		{"broker/stats", "broker/internal/durable", "broker/internal/ledger", "broker/internal/routes"},
+		{"broker/internal/outlet"},
+		{"broker/calls"},
+		{"broker"},
+	}
+	lineOf := map[string]int{}
+	for i, line := range lines {
+		for _, room := range line {
+			lineOf[module+"/"+room] = i
+		}
+	}
+	for path, p := range packages(t) {
+		line, known := lineOf[path]
+		if !known && p.below("broker") {
+			t.Errorf("%s is not in the list of rooms", path)
+		}
+		for _, dep := range p.Imports {
+			if other, room := lineOf[dep]; known && room && other >= line {
+				t.Errorf("%s imports %s", path, dep)
+			}
+		}
+	}
+}
+
 // TestOneHome checks that each library is imported only in the place that ARCHITECTURE.md names.
 func TestOneHome(t *testing.T) {
 	homes := []struct{ module, home string }{

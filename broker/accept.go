@@ -70,9 +70,9 @@ func (l *Listener) handshake(conn transport.Conn) *session {
 			r.PeerIdentified()
 		}
 		_ = conn.SetDeadline(time.Time{})
-		s = newSession(l, cfg, hello, identity)
+		s = newSession(l, cfg, hello.Name, identity)
 		s.addr, s.since = conn.RemoteAddr().String(), clock.Now()
-		err = b.addSession(s, c, conn.RemoteAddr())
+		err = b.addSession(s, c, hello.Limits, conn.RemoteAddr())
 	}
 	if err != nil {
 		cfg.Log.Warn("connection refused", "addr", conn.RemoteAddr(), "err", err)
@@ -150,13 +150,13 @@ func identify(cfg *Config, c *peer.Conn, addr net.Addr) (native.HelloFrame, *Ide
 var unauthenticated = &native.Error{Code: native.CodeUnauthenticated, Reason: "no identity here has this token or certificate"}
 
 // addSession assigns a source id to s and sends WELCOME over c.
-func (b *Broker) addSession(s *session, c *peer.Conn, addr net.Addr) error {
+func (b *Broker) addSession(s *session, c *peer.Conn, limits native.CallLimits, addr net.Addr) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.admit(s, c.TLS()); err != nil {
 		return err
 	}
-	s.welcome(c, addr.String())
+	s.welcome(c, limits, addr.String())
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
 	"example.com/ferry/internal/bufpool"
@@ -46,7 +47,7 @@ func event(size int, device, value string) []byte {
 // rig is a publisher and three subscribers without a network: frames that the broker writes are discarded.
 type rig struct {
 	receiver *receiver
-	streams  []*subscriberStream
+	streams  []*outlet.Stream
 	subs     []*subscription
 	batch    []byte
 	shared   *bufpool.Buf
@@ -60,10 +61,10 @@ func newRig(b testing.TB, size int, where string, v Validation, stored ...Stored
 	}
 	b.Cleanup(func() { broker.stopOnce.Do(func() { close(broker.stop) }) })
 	open := func() *session {
-		s := newSession(broker.NewListener(nil, v), broker.cfg.Load(), native.HelloFrame{Name: "bench"}, &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
+		s := newSession(broker.NewListener(nil, v), broker.cfg.Load(), "bench", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
 		near, far := net.Pipe()
 		b.Cleanup(func() { _, _ = near.Close(), far.Close() })
-		if err := broker.addSession(s, peer.New(near, peer.Config{}), near.RemoteAddr()); err != nil {
+		if err := broker.addSession(s, peer.New(near, peer.Config{}), native.CallLimits{}, near.RemoteAddr()); err != nil {
 			b.Fatal(err)
 		}
 		return s
@@ -82,7 +83,7 @@ func newRig(b testing.TB, size int, where string, v Validation, stored ...Stored
 	if err != nil {
 		b.Fatal(err)
 	}
-	id := p.tag.id
+	id := p.tag.ID
 	if err := p.grant(native.ResultFrame{Kind: native.Tag, Value: id}); err != nil {
 		b.Fatal(err)
 	}
@@ -107,15 +108,15 @@ func (r *rig) routeBatch() error {
 	}
 	for i, s := range r.streams {
 		s.Lock()
-		s.wire.Discard()
+		s.Wire.Discard()
+		s.Release(nil)
 		for _, q := range r.subs[i].queues {
-			q.credit = 1 << 30
+			q.AddCredit(outlet.MaxCredit)
 		}
-		s.unlock()
 	}
 	r.receiver.session.control.Lock()
-	r.receiver.session.control.wire.Discard()
-	r.receiver.session.control.unlock()
+	r.receiver.session.control.Wire.Discard()
+	r.receiver.session.control.Release(nil)
 	return nil
 }
 
@@ -142,8 +143,8 @@ func BenchmarkHop(b *testing.B) {
 				}
 				for _, s := range r.subs {
 					for _, q := range s.queues {
-						if q.sent.Messages != uint64(r.frames) {
-							b.Fatalf("%d messages of %d reached a subscriber", q.sent.Messages, r.frames)
+						if n := q.Stats().Sent.Messages; n != uint64(r.frames) {
+							b.Fatalf("%d messages of %d reached a subscriber", n, r.frames)
 						}
 					}
 				}

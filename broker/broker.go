@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/calls"
 	"example.com/ferry/broker/internal/routes"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/format"
+	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 )
 
@@ -27,9 +30,8 @@ type Broker struct {
 	mismatched atomic.Uint64
 	validated  atomic.Uint64
 	validators validatorPool
-	latency    [LatencyBuckets]atomic.Uint64
-	latencySum atomic.Int64 // nanoseconds, of all counted messages
-	calls      *callRouter
+	latency    stats.Histogram // from source to node
+	calls      *calls.Router
 	streams    atomic.Pointer[streamTable] // changed with mu held
 	readers    sync.WaitGroup              // waits for the goroutines that read streams, and for checkConnections
 	kept       keptSockets
@@ -68,11 +70,12 @@ func New(cfg Config) (*Broker, error) {
 		return nil, fmt.Errorf("broker: Config.Formats: %w", err)
 	}
 	b := &Broker{
-		calls: newCallRouter(&cfg), formats: formats, linger: 2 * time.Second,
+		formats: formats, linger: 2 * time.Second,
 		sessions: map[ferry.SourceID]*session{}, lastID: max(cfg.FirstID, 1) - 1, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
 		interests: map[string]*interest{}, turns: groupTurns{byName: map[string]*groupTurn{}},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
+	b.calls = calls.New(cfg.CallStreamWindow, b.mayBeServed)
 	b.setLimits(&cfg)
 	setStreams, err := b.PrepareStreams(cfg.Stored)
 	if err != nil {
@@ -172,6 +175,27 @@ func (b *Broker) countRefusal(c native.Code) {
 	b.mu.Lock()
 	b.refused[c]++
 	b.mu.Unlock()
+}
+
+// Services returns what calls.Router.Services does.
+func (b *Broker) Services() []calls.ServiceStats { return b.calls.Services() }
+
+// mayBeServed reports whether an identity is granted to serve this service by name.
+func (b *Broker) mayBeServed(service string) bool {
+	b.mu.Lock()
+	known := b.identities
+	b.mu.Unlock()
+	if known == nil {
+		return false
+	}
+	for i := range known.known {
+		for _, p := range known.known[i].Identity.Serve {
+			if p != topic.AllServices && topic.MatchService([]string{p}, service) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Shutdown stops gracefully, in three steps. Messages of streams are no longer delivered. First it drains the clients that neither subscribe nor serve calls and waits until

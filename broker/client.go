@@ -22,8 +22,8 @@ type client interface {
 	// opened says that a stored subscription begins, or why it does not. The caller holds the session's lock.
 	opened(sub *storedSub, result native.ResultFrame, why error)
 
-	// ended says why the broker has ended a subscription. l is its handle, if the client is in the process.
-	ended(l *LocalSub, result native.ResultFrame, why error)
+	// ended says why the broker has ended a subscription. handle is that of a client in the process.
+	ended(handle any, result native.ResultFrame, why error)
 
 	// drain asks the client to leave. draining reports whether that was done.
 	drain(reason string)
@@ -51,13 +51,13 @@ type nativeClient struct{ *session }
 
 func (c nativeClient) granted(_ *publisher, results []native.ResultFrame) {
 	for _, r := range results {
-		c.respond(r, nil)
+		c.Result(r, nil)
 	}
 }
 
 func (c nativeClient) credit(p *publisher, bytes int) {
 	c.peer.Respond(func(b []byte) []byte {
-		return native.AppendCredit(b, native.CreditFrame{Tag: p.tag.id, Bytes: uint32(bytes)})
+		return native.AppendCredit(b, native.CreditFrame{Tag: p.tag.ID, Bytes: uint32(bytes)})
 	})
 }
 
@@ -66,11 +66,11 @@ func (c nativeClient) notice(v native.NoticeFrame) {
 }
 
 func (c nativeClient) opened(_ *storedSub, result native.ResultFrame, why error) {
-	c.respond(result, why)
+	c.Result(result, why)
 }
 
-func (c nativeClient) ended(_ *LocalSub, result native.ResultFrame, why error) {
-	c.respond(result, why)
+func (c nativeClient) ended(_ any, result native.ResultFrame, why error) {
+	c.Result(result, why)
 }
 
 func (c nativeClient) context() context.Context { return c.peer.Context() }

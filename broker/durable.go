@@ -9,6 +9,8 @@ import (
 	"time"
 
 	delivery "example.com/ferry/broker/internal/durable"
+	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
@@ -47,7 +49,7 @@ type durable struct {
 
 	room chan struct{} // has one place: there may be room in the window
 
-	delivered   counters
+	delivered   stats.Counter
 	redelivered uint64
 	skipped     atomic.Uint64
 	damaged     atomic.Uint64
@@ -235,7 +237,7 @@ func (d *durable) send(now int64, streams *peer.Unflushed) {
 		m, _ := x.Member.Owner.(*member)
 		if to == nil || to.sub.stream != m.sub.stream {
 			if to != nil {
-				to.sub.stream.unlockLater(streams)
+				to.sub.stream.Release(streams)
 			}
 			m.sub.stream.Lock()
 		}
@@ -246,8 +248,8 @@ func (d *durable) send(now int64, streams *peer.Unflushed) {
 		}
 	}
 	if to != nil {
-		to.sub.stream.unlockLater(streams)
-		d.delivered.add(messages, bytes)
+		to.sub.stream.Release(streams)
+		d.delivered.Add(messages, bytes)
 	}
 	d.redelivered += d.window.Redelivered
 	d.window.Redelivered = 0
@@ -305,8 +307,9 @@ type member struct {
 	state   *delivery.Member
 	joined  bool
 	left    bool
-	blocked bool // in the list of its stream that waits for room; guarded by the lock of that stream
-	out     Traffic
+	blocked bool   // it waits for room in its stream
+	lastTag string // so that messages of one tag to a client in the process share the string
+	out     stats.Traffic
 }
 
 // send appends a delivery to the member's stream, whose lock the caller holds. It returns the bytes of the frame, or 0 if the client
@@ -318,43 +321,57 @@ func (m *member) send(x *delivery.Delivery, now int64) int {
 		return 0
 	}
 	n := len(x.Content.B)
-	if s.local != nil {
+	if s.Client != nil {
 		x.Member.Credit += n // the client says what it takes instead
-		if !s.local.deliverStored(m.sub.local, native.Frame(x.Content.B), x.Before) {
+		if !m.deliver(native.Frame(x.Content.B), x.Before) {
 			m.durable.window.Nak(x.Member, x.Sequence, 1, delivery.Untried, 0, "", now)
 			n = 0
 		}
 		m.sent(x, n)
 		return n
 	}
-	s.selectSub(m.sub.id)
+	s.Select(m.sub.id)
 	switch {
 	case x.Before > 0:
-		tail := s.wire.Tail(n + 2*redeliveryEntry)
+		tail := s.Wire.Tail(n + 2*redeliveryEntry)
 		before := len(tail)
 		tail = appendAgain(tail, native.Frame(x.Content.B), x.Before)
 		n = len(tail) - before
-		s.wire.SetTail(tail)
-	case n >= minShared:
-		s.wire.Share(x.Content, x.Content.B)
+		s.Wire.SetTail(tail)
+	case n >= outlet.MinShared:
+		s.Wire.Share(x.Content, x.Content.B)
 	default:
-		s.wire.Append(x.Content.B)
+		s.Wire.Append(x.Content.B)
 	}
 	m.sent(x, n)
 	return n
+}
+
+// deliver passes a delivery to the client in the process. It returns false if the client has not taken it.
+func (m *member) deliver(f native.Frame, before uint32) bool {
+	v, err := native.ParseStored(f)
+	if err != nil {
+		return true // impossible: the broker has made f
+	}
+	if string(v.Tag) != m.lastTag {
+		m.lastTag = string(v.Tag)
+	}
+	return m.sub.stream.DeliverStored(m.sub.local, outlet.Message{
+		Tag: m.lastTag, Type: f.Type(), Time: f.Time(), Payload: f.Payload(), Extension: f.Extension(), Sequence: v.Sequence, Deliveries: before,
+	})
 }
 
 // sent counts a message of n bytes, unless n is 0, and notes whether the stream has room for another one.
 func (m *member) sent(x *delivery.Delivery, n int) {
 	s := m.sub.stream
 	if n > 0 {
-		m.out.add(Traffic{1, uint64(n)})
+		m.out.Add(stats.Traffic{Messages: 1, Bytes: uint64(n)})
 	}
 	if s.Room() <= 0 {
 		x.Member.Blocked = true
 		if !m.blocked {
 			m.blocked = true
-			s.members = append(s.members, m)
+			s.AwaitRoom(m)
 		}
 	}
 }
@@ -362,10 +379,11 @@ func (m *member) sent(x *delivery.Delivery, n int) {
 // redeliveryEntry is the most bytes by which a redelivered PUB is longer: TLVDeliveries, and the long length of an extension.
 const redeliveryEntry = 16
 
-// unblock notes that the member's stream has room again.
-func (m *member) unblock() {
+// Unblock notes that the member's stream has room again.
+func (m *member) Unblock() {
 	d := m.durable
 	d.mu.Lock()
+	m.blocked = false
 	now := clock.Now()
 	if d.window != nil && m.joined && !m.left {
 		d.window.Unblock(m.state)
@@ -379,9 +397,9 @@ func (m *member) addCredit(n int) {
 	d := m.durable
 	d.mu.Lock()
 	if d.window != nil && m.joined && !m.left {
-		d.window.AddCredit(m.state, n, maxCredit)
+		d.window.AddCredit(m.state, n, outlet.MaxCredit)
 	} else {
-		m.state.Credit = min(m.state.Credit+n, maxCredit)
+		m.state.Credit = min(m.state.Credit+n, outlet.MaxCredit)
 	}
 	d.unlock(clock.Now())
 }

@@ -3,7 +3,6 @@ package broker
 import (
 	"fmt"
 
-	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
 
@@ -19,16 +18,6 @@ func (p *arrivalPath) route() *native.Path {
 		return nil
 	}
 	return &p.nodes
-}
-
-// forwardFrame wraps the handler of a frame of forwarded messages, which versions 1 and 2 do not have.
-func forwardFrame(handle func(*receiver, native.Frame) error) peer.Kind[*receiver] {
-	return peer.Kind[*receiver]{OnData: true, Handle: func(r *receiver, f native.Frame) error {
-		if v := r.session.peer.Version(); v < native.ForwardVersion {
-			return peer.Unexpected(f, fmt.Sprintf("in version %d", v))
-		}
-		return handle(r, f)
-	}}
 }
 
 // announcePath handles FORWARD. The last node of all paths of a connection is the client.
@@ -74,7 +63,7 @@ func (r *receiver) pathOf(f native.Frame) (*arrivalPath, error) {
 		return nil, nil
 	}
 	if identity := r.session.identity.Load(); !identity.Forward { // the grant was taken away
-		return nil, forbidden(identity, "forward messages on", r.last.tag.name)
+		return nil, forbidden(identity, "forward messages on", r.last.tag.Name)
 	}
 	if number := int(f.Source()); f.Source() < native.MaxPaths && number < len(r.paths) && r.paths[number] != nil {
 		return r.paths[number], nil
@@ -93,7 +82,7 @@ func (r *receiver) dropPath(p *publisher, f native.Frame, reason int) error {
 	if err := p.spend(len(f), len(f)); err != nil {
 		return err
 	}
-	p.tag.in.add(1, len(f))
+	p.tag.in.Add(1, len(f))
 	r.session.broker.dropped[reason].Add(1)
 	p.skip(len(f), native.NoticeFrame{}, r.confirmations)
 	return nil

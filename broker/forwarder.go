@@ -45,7 +45,7 @@ type Origin interface {
 // name the tag: it would count as that of messages which are not stored.
 func (p *publisher) Refused(n int, why error) {
 	s := p.session
-	v := native.NoticeFrame{Tag: p.tag.id, Count: uint32(n), Code: native.CodeLimit, Reason: why.Error()}
+	v := native.NoticeFrame{Tag: p.tag.ID, Count: uint32(n), Code: native.CodeLimit, Reason: why.Error()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ordersCredit() || p.left.Load() {
@@ -122,7 +122,7 @@ func (p *publisher) awaitRoom(f Forwarder) {
 func (p *publisher) awaitForwarders() {
 	b := p.session.broker
 	b.mu.Lock()
-	targets := b.forwardTargets(p.tag.name)
+	targets := b.forwardTargets(p.tag.Name)
 	b.mu.Unlock()
 	for _, to := range targets {
 		if to.forwarder.Full() {

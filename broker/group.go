@@ -72,13 +72,11 @@ func (t *groupTurn) pick(n int, queue func(int) *deliveryQueue) *deliveryQueue {
 		if q == nil {
 			continue
 		}
-		q.stream.Lock()
-		queued, free, closed := q.frames.Bytes(), q.credit > 0, q.closed
-		q.stream.Unlock()
-		if closed {
+		queued, credit, open := q.Load()
+		if !open {
 			continue
 		}
-		if queued == 0 && free {
+		if queued == 0 && credit {
 			return q
 		}
 		if shortest == nil || queued < length {
@@ -127,22 +125,9 @@ func (b *Broker) deliverToOne(t *groupTurn, n int, queue func(int) *deliveryQueu
 func (t *groupTurn) takeOver(f native.Frame, n int, queue func(int) *deliveryQueue) bool {
 	start := int(t.next.Add(1) % uint32(max(n, 1)))
 	for i := range n {
-		if q := queue((start + i) % n); q != nil && q.takeOver(f) {
+		if q := queue((start + i) % n); q != nil && q.TakeOver(f) {
 			return true
 		}
 	}
 	return false
-}
-
-// takeOver sends or queues f if the queue is open and has room for f. It reports whether it did.
-func (q *deliveryQueue) takeOver(f native.Frame) bool {
-	q.stream.Lock()
-	defer q.stream.unlock()
-	sendable := q.frames.Bytes() == 0 && q.credit > 0 && q.stream.Room() > 0
-	fits := q.frames.Bytes()+len(f) <= q.sub.queueBound
-	if q.closed || (!sendable && !fits) {
-		return false
-	}
-	q.push(f, 1, nil)
-	return true
 }

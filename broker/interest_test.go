@@ -33,7 +33,7 @@ func TestSubscribeWithManyTags(t *testing.T) {
 			if got := received(sub); got == 1 != matches {
 				t.Fatalf("a subscription to %q got %d messages of events/a", filter, got)
 			}
-			r.subscriber.unsubscribe(sub.id, true)
+			r.subscriber.unsubscribe(sub.ID, true)
 			before := len(r.broker.routeOf(r.tag).ungrouped)
 			r.publish(t, "{}")
 			if before != 0 {

@@ -76,7 +76,7 @@ func (l *lane) appended(err error) {
 	refused, ok := l.stream.end(p.tag, run.count, run.bytes, err)
 	switch {
 	case refused != nil:
-		p.account.Stored(l, native.NoticeFrame{Tag: p.tag.id, Count: uint32(len(refused.Refused)), Code: native.CodeBadRequest, Reason: refused.Error()}, refused.Refused)
+		p.account.Stored(l, native.NoticeFrame{Tag: p.tag.ID, Count: uint32(len(refused.Refused)), Code: native.CodeBadRequest, Reason: refused.Error()}, refused.Refused)
 	case ok:
 		p.account.Stored(l, native.NoticeFrame{}, nil)
 	case l.stream.gone.Load():

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/protocol/native"
 )
 
@@ -18,8 +19,8 @@ func TestLatencyOfAClockThatIsNotSet(t *testing.T) {
 		src.write(native.AppendPub(nil, native.PubHeader{Tag: tag, Source: src.id}, nil))
 	}
 	src.settled()
-	eventually(t, "the messages are counted", func() bool { return b.Snapshot().Latency.Counts[broker.LatencyBuckets-1] == messages })
-	if got, want := b.Snapshot().Latency.Sum, messages*broker.LatencyBound(broker.LatencyBuckets-1); got != want {
+	eventually(t, "the messages are counted", func() bool { return b.Snapshot().Latency.Counts[stats.LatencyBuckets-1] == messages })
+	if got, want := b.Snapshot().Latency.Sum, messages*stats.LatencyBound(stats.LatencyBuckets-1); got != want {
 		t.Errorf("the sum is %v, want %v", got, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
@@ -19,7 +20,7 @@ import (
 type Local struct {
 	session *session
 	out     localOutlet
-	stream  subscriberStream
+	stream  outlet.Stream
 	phase   atomic.Int32 // a localPhase
 	lastSub atomic.Uint32
 
@@ -121,7 +122,7 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	}
 	local := &Local{}
 	local.out.handler = c.Handler
-	local.stream.outlet, local.stream.local = &local.out, &local.out
+	local.stream.End, local.stream.Client = &local.out, &local.out
 	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log, addr: c.Addr, since: clock.Now()}
 	if s.name == "" {
 		s.name = identity.Name
@@ -229,7 +230,7 @@ func (c *Local) Resume() {
 		close(c.out.roomChanged)
 		c.out.roomChanged = nil
 	}
-	after := c.stream.refill()
+	after := c.stream.Refill()
 	c.out.Unlock()
 	if after != nil {
 		after()
@@ -316,4 +317,6 @@ func (c *Local) opened(sub *storedSub, _ native.ResultFrame, why error) {
 	c.out.handler.Opened(sub.local)
 }
 
-func (c *Local) ended(l *LocalSub, _ native.ResultFrame, why error) { c.out.handler.Ended(l, why) }
+func (c *Local) ended(handle any, _ native.ResultFrame, why error) {
+	c.out.handler.Ended(handle.(*LocalSub), why) //nolint:forcetypeassert // Subscribe has set it
+}

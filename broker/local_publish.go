@@ -79,7 +79,7 @@ func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n i
 		return 0, errClosed
 	}
 	if p.revoked.Load() {
-		err := forbidden(s.identity.Load(), "publish on", p.tag.name)
+		err := forbidden(s.identity.Load(), "publish on", p.tag.Name)
 		t.drop(p, &ms[0], dropForbidden)
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n i
 		}
 		f := native.Frame(buf.B[before:])
 		if st != nil {
-			if why := r.records.add(st.config(), s.broker.formats, p.tag.name, f); why != nil {
+			if why := r.records.add(st.config(), s.broker.formats, p.tag.Name, f); why != nil {
 				buf.B = buf.B[:before]
 				err = &native.Error{Code: native.CodeBadRequest, Reason: why.Error()}
 				t.drop(p, &ms[n], dropInvalid)
@@ -113,7 +113,7 @@ func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n i
 			}
 		}
 		last = len(f)
-		r.latencies.add(r.now - f.Time())
+		r.latencies.Add(r.now - f.Time())
 		r.ends[n] = len(buf.B)
 		n++
 	}
@@ -147,7 +147,7 @@ func (t *Batch) append(p *publisher, buf *bufpool.Buf, m *Message) error {
 		t.drop(p, m, dropInvalid)
 		return &native.Error{Code: native.CodeTooLarge, Reason: fmt.Sprintf("a message of %d bytes with %d bytes of extension: at most %d and %d are accepted", n, len(m.Extension), limit, native.MaxPubExtension)}
 	}
-	flags, err := r.validatePayload(m.Type, p.tag.id, m.Payload)
+	flags, err := r.validatePayload(m.Type, p.tag.ID, m.Payload)
 	if err == nil {
 		err = native.CheckTLVs(m.Extension)
 	}
@@ -155,7 +155,7 @@ func (t *Batch) append(p *publisher, buf *bufpool.Buf, m *Message) error {
 		t.drop(p, m, dropInvalid)
 		return &native.Error{Code: native.CodeInvalid, Reason: err.Error()}
 	}
-	h := native.PubHeader{Flags: flags, Type: m.Type, Tag: p.tag.id, Source: p.session.id, Time: m.Time}
+	h := native.PubHeader{Flags: flags, Type: m.Type, Tag: p.tag.ID, Source: p.session.id, Time: m.Time}
 	if h.Time == 0 {
 		h.Time = r.now
 	}
@@ -176,7 +176,7 @@ func (t *Batch) append(p *publisher, buf *bufpool.Buf, m *Message) error {
 
 // drop counts a message that goes no further.
 func (t *Batch) drop(p *publisher, m *Message, reason int) {
-	p.tag.in.add(1, native.PubHeaderSize+len(m.Payload))
+	p.tag.in.Add(1, native.PubHeaderSize+len(m.Payload))
 	p.session.broker.dropped[reason].Add(1)
 }
 

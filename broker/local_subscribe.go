@@ -6,6 +6,7 @@ import (
 	"time"
 
 	delivery "example.com/ferry/broker/internal/durable"
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
@@ -50,7 +51,7 @@ func (c *Local) Subscribe(cfg LocalSubConfig) (*LocalSub, error) {
 	l := &LocalSub{client: c, cfg: cfg, id: c.lastSub.Add(1)}
 	s := c.session
 	v := native.SubFrame{
-		ID: l.id, Filter: cfg.Filter, Where: cfg.Where, Group: cfg.Group, Policy: cfg.Policy, Window: maxCredit, Queue: uint32(max(cfg.Queue, 0)),
+		ID: l.id, Filter: cfg.Filter, Where: cfg.Where, Group: cfg.Group, Policy: cfg.Policy, Window: outlet.MaxCredit, Queue: uint32(max(cfg.Queue, 0)),
 		Durable: cfg.Durable, Start: cfg.Start, Value: cfg.Value,
 	}
 	var err error
@@ -154,7 +155,7 @@ func (c *Local) Tag(name string) (*LocalTag, error) {
 }
 
 // Name returns the tag.
-func (t *LocalTag) Name() string { return t.publisher.tag.name }
+func (t *LocalTag) Name() string { return t.publisher.tag.Name }
 
 // AtLeastOnce reports whether a stream stores the tag at least once.
 func (t *LocalTag) AtLeastOnce() bool { return t.publisher.ordersCredit() }
@@ -166,9 +167,9 @@ func (t *LocalTag) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.mu.Lock()
-	own := s.published[p.tag.id] == p
+	own := s.published[p.tag.ID] == p
 	if own {
-		delete(s.published, p.tag.id)
+		delete(s.published, p.tag.ID)
 	}
 	s.mu.Unlock()
 	if own {

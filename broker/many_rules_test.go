@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/json"
@@ -39,7 +40,7 @@ func newRulesRig(t testing.TB) *rulesRig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.grant(native.ResultFrame{Kind: native.Tag, Value: p.tag.id}); err != nil {
+	if err := p.grant(native.ResultFrame{Kind: native.Tag, Value: p.tag.ID}); err != nil {
 		t.Fatal(err)
 	}
 	r.tag = p.tag
@@ -48,10 +49,10 @@ func newRulesRig(t testing.TB) *rulesRig {
 
 func (r *rulesRig) open(t testing.TB) *session {
 	t.Helper()
-	s := newSession(r.broker.NewListener(nil, ValidateOff), r.broker.cfg.Load(), native.HelloFrame{Name: "test"}, &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
+	s := newSession(r.broker.NewListener(nil, ValidateOff), r.broker.cfg.Load(), "test", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
 	near, far := net.Pipe()
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
-	if err := r.broker.addSession(s, peer.New(near, peer.Config{}), near.RemoteAddr()); err != nil {
+	if err := r.broker.addSession(s, peer.New(near, peer.Config{}), native.CallLimits{}, near.RemoteAddr()); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -73,22 +74,22 @@ func (r *rulesRig) publish(t testing.TB, payloads ...string) {
 	t.Helper()
 	var batch []byte
 	for _, payload := range payloads {
-		batch = native.AppendPub(batch, native.PubHeader{Type: ferry.JSON, Tag: r.tag.id, Source: r.receiver.session.id}, []byte(payload))
+		batch = native.AppendPub(batch, native.PubHeader{Type: ferry.JSON, Tag: r.tag.ID, Source: r.receiver.session.id}, []byte(payload))
 	}
 	if err := peer.Dispatch(r.receiver.session.peer, &frameHandlers, r.receiver, batch, nil, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []*session{r.subscriber, r.receiver.session} {
 		s.control.Lock()
-		s.control.wire.Discard()
-		s.control.unlock()
+		s.control.Wire.Discard()
+		s.control.Release(nil)
 	}
 }
 
 // received returns how many messages were delivered to a subscription.
 func received(sub *subscription) (n int) {
 	for _, q := range sub.queues {
-		n += int(q.sent.Messages)
+		n += int(q.Stats().Sent.Messages)
 	}
 	return n
 }
@@ -121,7 +122,7 @@ func TestManyRules(t *testing.T) {
 				rules = append(rules, x)
 			} else if len(rules) > 0 {
 				i := g.IntN(len(rules))
-				r.subscriber.unsubscribe(rules[i].sub.id, true)
+				r.subscriber.unsubscribe(rules[i].sub.ID, true)
 				rules[i] = rules[len(rules)-1]
 				rules = rules[:len(rules)-1]
 			}
@@ -247,8 +248,8 @@ func TestTenThousandRules(t *testing.T) {
 		t.Errorf("%d messages were delivered, want %d", total, want)
 	}
 	for _, sub := range subs[maxListed:] {
-		r.subscriber.unsubscribe(sub.id, true)
-		r.subscriber.unsubscribe(r.subscribe(t, "events/a", "", `device == "other"`).id, true)
+		r.subscriber.unsubscribe(sub.ID, true)
+		r.subscriber.unsubscribe(r.subscribe(t, "events/a", "", `device == "other"`).ID, true)
 	}
 	if r.broker.routeOf(r.tag) != rt {
 		t.Error("a SUB or UNSUB among many has built the route again")
@@ -268,7 +269,7 @@ func BenchmarkRules(b *testing.B) {
 		const frames = 40
 		var batch []byte
 		for range frames {
-			batch = native.AppendPub(batch, native.PubHeader{Type: ferry.JSON, Tag: r.tag.id, Source: r.receiver.session.id}, []byte(`{"device":"d0","value":31}`))
+			batch = native.AppendPub(batch, native.PubHeader{Type: ferry.JSON, Tag: r.tag.ID, Source: r.receiver.session.id}, []byte(`{"device":"d0","value":31}`))
 		}
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
@@ -278,17 +279,17 @@ func BenchmarkRules(b *testing.B) {
 				}
 				for _, s := range []*session{r.subscriber, r.receiver.session} {
 					s.control.Lock()
-					s.control.wire.Discard()
-					s.control.unlock()
+					s.control.Wire.Discard()
+					s.control.Release(nil)
 				}
 				for _, q := range r.subscriber.subs[1].queues {
-					q.credit = 1 << 30
+					q.AddCredit(outlet.MaxCredit)
 				}
 			}
 		})
 		b.Run(fmt.Sprintf("%d/subscribe", n), func(b *testing.B) {
 			for b.Loop() {
-				r.subscriber.unsubscribe(r.subscribe(b, "events/a", "", `device == "other"`).id, true)
+				r.subscriber.unsubscribe(r.subscribe(b, "events/a", "", `device == "other"`).ID, true)
 			}
 		})
 	}

@@ -11,9 +11,6 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// maxCredit bounds the credit of a subscription and tag, in bytes, however much the client grants.
-const maxCredit = 1 << 30
-
 // publisher is the publish grant of one session for one tag. The client spends credit of its account with each message. The broker
 // returns the credit once the message is routed, or stored. While a delivery queue with policy block is full, it returns nothing.
 type publisher struct {
@@ -57,7 +54,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 		return nil
 	case len(p.waiting) == maxWaitingResults:
 		p.mu.Unlock()
-		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("%d requests wait for tag %q already", maxWaitingResults, p.tag.name)}
+		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("%d requests wait for tag %q already", maxWaitingResults, p.tag.Name)}
 	}
 	p.waiting = append(p.waiting, result)
 	first := len(p.waiting) == 1
@@ -72,11 +69,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 // withholdFirst withholds the first credit of p because of what is full already.
 func (p *publisher) withholdFirst() {
 	for _, q := range p.session.broker.queuesOf(p.tag) {
-		q.stream.Lock()
-		if q.hold != nil {
-			q.hold.Add(&p.account)
-		}
-		q.stream.unlock()
+		q.Restrain(&p.account)
 	}
 	if st := p.tag.stored.Load(); st != nil {
 		st.restrain(p)
@@ -135,7 +128,7 @@ func (p *publisher) leave() {
 // that the client needs new credit.
 func (p *publisher) spend(n, last int) error {
 	if credit, ok := p.account.Spend(n, last); !ok {
-		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("%d bytes on tag %q with credit for %d", n, p.tag.name, credit)}
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("%d bytes on tag %q with credit for %d", n, p.tag.Name, credit)}
 	}
 	return nil
 }
@@ -166,7 +159,7 @@ func (p *publisher) routed(n, bytes int, forwarded bool, c *ledger.Confirmations
 	run := ledger.Run{Bytes: bytes, Confirmations: c}
 	if !forwarded {
 		run.Notice = native.NoticeFrame{
-			Tag: p.tag.id, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores %q: the messages are routed, and not stored", p.tag.name),
+			Tag: p.tag.ID, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores %q: the messages are routed, and not stored", p.tag.Name),
 		}
 	}
 	p.account.Enter(run)
@@ -186,6 +179,6 @@ func (p *publisher) skip(bytes int, notice native.NoticeFrame, c *ledger.Confirm
 // logCycle logs that a message of p came through too many functions.
 func (p *publisher) logCycle() {
 	if due, unlogged := p.session.broker.cycles.next(time.Now()); due {
-		p.session.log.Warn("a message was dropped: functions publish what they observe", "tag", p.tag.name, "functions", native.MaxFunctions, "unlogged", unlogged)
+		p.session.log.Warn("a message was dropped: functions publish what they observe", "tag", p.tag.Name, "functions", native.MaxFunctions, "unlogged", unlogged)
 	}
 }

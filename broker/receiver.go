@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/calls"
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/clock"
@@ -31,7 +33,7 @@ type receiver struct {
 	ends      [maxRun]int      // offsets at which the frames of the run end
 	masks     []uint64         // indexed by predicate of the route; bit i is the result for frame i of the run
 	addressed []*deliveryQueue // reused by routeAddressed
-	latencies latencies
+	latencies stats.Samples
 
 	paths     []*arrivalPath // by number
 	path      *arrivalPath   // of the run; nil if it is the client's own
@@ -43,12 +45,11 @@ type receiver struct {
 	records       records // of the run, if its tag is stored
 	confirmations *ledger.Confirmations
 
-	methods     []calledMethod // by number
-	methodNames int            // bytes of the names in methods
+	calls calls.Receiver
 }
 
 func newReceiver(s *session) *receiver {
-	return &receiver{session: s, matchers: newMatchers(s.broker.formats), confirmations: ledger.NewConfirmations(s.pong)}
+	return &receiver{session: s, matchers: newMatchers(s.broker.formats), confirmations: ledger.NewConfirmations(s.pong), calls: s.calls.NewReceiver()}
 }
 
 // BatchBegins stores the time at which a batch arrived.
@@ -60,7 +61,7 @@ func (r *receiver) BatchBegins() {
 // BatchEnds flushes the streams that the batch has appended to, and publishes the batch's latencies.
 func (r *receiver) BatchEnds() {
 	r.unflushed.Flush()
-	r.latencies.publish(r.session.broker)
+	r.latencies.MoveTo(&r.session.broker.latency)
 	r.returnValidators()
 	if r.validated > 0 {
 		r.session.broker.validated.Add(r.validated)
@@ -89,7 +90,7 @@ func (r *receiver) BeforePong(value uint64) bool {
 func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	first := native.Frame(batch)
 	p := r.last
-	if p == nil || p.tag.id != first.Tag() || p.left.Load() {
+	if p == nil || p.tag.ID != first.Tag() || p.left.Load() {
 		if p = r.session.publisher(first.Tag()); p == nil {
 			return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("PUB on tag number %d, which this connection did not get", first.Tag())}
 		}
@@ -121,7 +122,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	n, end := 0, 0 // number of frames in the run, and the offset of its end
 	for n < maxRun && len(batch)-end > 0 {
 		f := native.Frame(batch[end : end+native.Size(batch[end:])])
-		if f.Kind() != native.Pub || f.Tag() != p.tag.id || f.Flags()&native.FlagAddressed != 0 {
+		if f.Kind() != native.Pub || f.Tag() != p.tag.ID || f.Flags()&native.FlagAddressed != 0 {
 			break
 		}
 		forwarded := f.Flags()&native.FlagForwarded != 0
@@ -135,11 +136,11 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 			return len(f), r.dropInvalid(p, f, err)
 		}
 		if st != nil {
-			if err := r.records.add(st.config(), r.session.broker.formats, p.tag.name, f); err != nil {
+			if err := r.records.add(st.config(), r.session.broker.formats, p.tag.Name, f); err != nil {
 				if n > 0 {
 					break
 				}
-				return len(f), r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeBadRequest, Reason: err.Error()})
+				return len(f), r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.ID, Count: 1, Code: native.CodeBadRequest, Reason: err.Error()})
 			}
 		}
 		if forwarded {
@@ -148,7 +149,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		if path != nil {
 			f.SetSource(uint32(r.session.id))
 		}
-		r.latencies.add(r.now - f.Time())
+		r.latencies.Add(r.now - f.Time())
 		end += len(f)
 		r.ends[n] = end
 		n++
@@ -219,16 +220,16 @@ func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (fl
 func (r *receiver) dropInvalid(p *publisher, f native.Frame, why error) error {
 	if why == errCycle { //nolint:errorlint // validate does not wrap it
 		p.logCycle()
-		return r.drop(p, f, dropCycle, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: errCycle.Code, Reason: errCycle.Reason})
+		return r.drop(p, f, dropCycle, native.NoticeFrame{Tag: p.tag.ID, Count: 1, Code: errCycle.Code, Reason: errCycle.Reason})
 	}
-	return r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeInvalid, Reason: why.Error()})
+	return r.drop(p, f, dropInvalid, native.NoticeFrame{Tag: p.tag.ID, Count: 1, Code: native.CodeInvalid, Reason: why.Error()})
 }
 
 // dropForbidden drops a frame whose publisher has lost its grant. Another connection of the identity would be refused, but
 // this one may still publish on its other tags.
 func (r *receiver) dropForbidden(p *publisher, f native.Frame) error {
-	why := fmt.Sprintf("identity %q may no longer publish on %q", r.session.identity.Load().Name, p.tag.name)
-	return r.drop(p, f, dropForbidden, native.NoticeFrame{Tag: p.tag.id, Count: 1, Code: native.CodeForbidden, Reason: why})
+	why := fmt.Sprintf("identity %q may no longer publish on %q", r.session.identity.Load().Name, p.tag.Name)
+	return r.drop(p, f, dropForbidden, native.NoticeFrame{Tag: p.tag.ID, Count: 1, Code: native.CodeForbidden, Reason: why})
 }
 
 // drop counts a frame that goes no further, and adds a notice for its publisher.
@@ -236,7 +237,7 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 	if err := p.spend(len(f), len(f)); err != nil {
 		return err
 	}
-	p.tag.in.add(1, len(f))
+	p.tag.in.Add(1, len(f))
 	r.session.broker.dropped[reason].Add(1)
 	if !p.skip(len(f), notice, r.confirmations) {
 		r.session.notices.add(r.session, r.elapsed, notice)
@@ -247,7 +248,7 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 // route delivers a run of n frames to the targets in the route of its tag. A run that the engine stores is not lost without a target.
 func (r *receiver) route(p *publisher, run []byte, n int, stored bool, shared *bufpool.Buf) {
 	b := r.session.broker
-	p.tag.in.add(n, len(run))
+	p.tag.in.Add(n, len(run))
 	rt := b.routeOf(p.tag)
 	if len(rt.forwards) > 0 {
 		r.forward(p, rt.forwards, run, n)
@@ -395,8 +396,8 @@ func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.
 	if err := p.spend(len(f), len(f)); err != nil {
 		return 0, err
 	}
-	p.tag.in.add(1, len(f))
-	r.latencies.add(r.now - f.Time())
+	p.tag.in.Add(1, len(f))
+	r.latencies.Add(r.now - f.Time())
 	r.addressed = b.addressedQueues(r.addressed[:0], f.Source(), p.tag)
 	if len(r.addressed) == 0 {
 		b.dropped[dropNoAddressee].Add(1)

@@ -68,16 +68,16 @@ func (s *session) applyGrants() {
 		}
 	}
 	for _, p := range s.published {
-		p.revoked.Store(!covers(identity.Publish, p.tag.name))
+		p.revoked.Store(!covers(identity.Publish, p.tag.Name))
 	}
 	s.mu.Unlock()
 	s.broker.mu.Unlock()
 	s.broker.removeSubscriptions(ended)
 	if s.connectedState != nil {
-		s.broker.calls.revoke(&s.calls, identity)
+		s.calls.Revoke()
 	}
 	for _, sub := range ended {
-		s.client.ended(sub.local, native.ResultFrame{Kind: native.Sub, Ref: sub.id}, forbidden(identity, "subscribe to", sub.filter))
+		s.client.ended(sub.Handle, native.ResultFrame{Kind: native.Sub, Ref: sub.ID}, forbidden(identity, "subscribe to", sub.filter))
 	}
 	for _, sub := range endedStored {
 		sub.revoke(forbidden(identity, "subscribe to", sub.filter))
@@ -104,7 +104,7 @@ func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
 		b.tags.streams = table
 		b.streams.Store(table)
 		for _, t := range b.tags.all {
-			t.stored.Store(table.of(t.name))
+			t.stored.Store(table.of(t.Name))
 		}
 		b.mu.Unlock()
 		if before == nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/engine"
 	"example.com/ferry/protocol/native"
 )
@@ -29,7 +31,7 @@ type replay struct {
 	encoder  storedEncoder
 	chosen   []engine.Record // of a batch, those that match
 
-	sent     counters
+	sent     stats.Counter
 	skipped  atomic.Uint64
 	damaged  atomic.Uint64
 	sequence atomic.Uint64 // of the last record that was read
@@ -69,7 +71,7 @@ func (r *replay) stop() { r.cancel() }
 
 func (r *replay) addCredit(n int) {
 	r.sub.stream.Lock()
-	r.credit = min(r.credit+n, maxCredit)
+	r.credit = min(r.credit+n, outlet.MaxCredit)
 	r.sub.stream.Unlock()
 	select {
 	case r.more <- struct{}{}:
@@ -127,8 +129,8 @@ func (r *replay) send(records []engine.Record) error {
 			<-r.ctx.Done() // the session ends soon, and its subscriptions with it
 			return r.ctx.Err()
 		}
-		if s.wire != nil {
-			s.selectSub(r.sub.id)
+		if s.Wire != nil {
+			s.Select(r.sub.id)
 		}
 		for n < len(records) && r.credit > 0 && s.Room() > 0 {
 			size := r.sendOne(cfg, &records[n])
@@ -142,7 +144,7 @@ func (r *replay) send(records []engine.Record) error {
 		if records = records[n:]; len(records) == 0 {
 			s.Flush()
 		}
-		r.sent.add(n, bytes)
+		r.sent.Add(n, bytes)
 	}
 	return nil
 }
@@ -152,16 +154,17 @@ func (r *replay) send(records []engine.Record) error {
 func (r *replay) sendOne(cfg *Stored, record *engine.Record) int {
 	s := r.sub.stream
 	extension, _ := r.encoder.entries(cfg, record)
-	if s.local != nil {
-		if !s.local.deliverRecord(r.sub.local, record, extension) {
+	if s.Client != nil {
+		m := outlet.Message{Tag: record.Tag, Type: record.Type, Time: record.Time, Payload: record.Payload, Extension: extension, Sequence: record.Sequence}
+		if !s.DeliverStored(r.sub.local, m) {
 			return 0
 		}
 		return storedSize(record, extension)
 	}
-	tail := s.wire.Tail(storedSize(record, extension))
+	tail := s.Wire.Tail(storedSize(record, extension))
 	before := len(tail)
 	tail = native.AppendStoredPub(tail, storedHeader(record), native.Stored{Tag: record.Tag, Sequence: record.Sequence}, extension, record.Payload)
-	s.wire.SetTail(tail)
+	s.Wire.SetTail(tail)
 	r.credit -= len(tail) - before
 	return len(tail) - before
 }

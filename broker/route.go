@@ -29,9 +29,9 @@ func (b *Broker) routeOf(t *tag) *route {
 	if r := t.route.Load(); r != nil && r.age == b.routeAge.Load() {
 		return r
 	}
-	r := &route{age: b.routeAge.Load(), forwards: b.forwardTargets(t.name)}
+	r := &route{age: b.routeAge.Load(), forwards: b.forwardTargets(t.Name)}
 	groups, indexes := map[string]*group{}, map[*predicate]int{nil: -1}
-	b.filters.MatchingFilters(t.name, func(in *interest) {
+	b.filters.MatchingFilters(t.Name, func(in *interest) {
 		if in.rules != nil {
 			r.indexes = append(r.indexes, in.rules)
 			return

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/calls"
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
@@ -28,8 +30,8 @@ type session struct {
 	since    int64                    // as clock.Now
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
 	client   client
-	peer     *peer.Conn        // nil for a client in the process
-	control  *subscriberStream // the only stream of a client in the process
+	peer     *peer.Conn     // nil for a client in the process
+	control  *outlet.Stream // the only stream of a client in the process
 	log      *slog.Logger
 	*connectedState
 
@@ -41,45 +43,45 @@ type session struct {
 
 // connectedState is what a session has for its connection; nil for a client in the process, of which there may be very many.
 type connectedState struct {
-	calls   callEnd
+	calls   *calls.End
 	notices notices
 
 	// Guarded by the session's lock.
-	data []*subscriberStream // indexed by data stream; nil until used
-	node string              // id of the client, if it is a node that forwards messages
+	data []*outlet.Stream // indexed by data stream; nil until used
+	node string           // id of the client, if it is a node that forwards messages
 }
 
-func newSession(l *Listener, cfg *Config, hello native.HelloFrame, identity *Identity) *session {
-	name := hello.Name
+func newSession(l *Listener, cfg *Config, name string, identity *Identity) *session {
 	if name == "" {
 		name = identity.Name
 	}
 	s := &session{
-		broker: l.broker, listener: l, cfg: cfg, name: name, control: &subscriberStream{}, log: cfg.Log, connectedState: &connectedState{},
+		broker: l.broker, listener: l, cfg: cfg, name: name, control: &outlet.Stream{}, log: cfg.Log, connectedState: &connectedState{},
 		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
 	}
 	s.identity.Store(identity)
-	s.calls.init(s, hello.Limits)
 	return s
 }
 
 // welcome ends the handshake on conn. The session already has its id. The caller holds the broker's lock.
-func (s *session) welcome(conn *peer.Conn, addr string) {
+func (s *session) welcome(conn *peer.Conn, limits native.CallLimits, addr string) {
 	s.peer, s.client = conn, nativeClient{s}
-	s.control.attach(conn.Control())
 	cfg := s.cfg
 	w := native.WelcomeFrame{
 		Streams: uint8(cfg.Streams), Source: uint32(s.id), MaxFrame: uint32(cfg.MaxFrame), Window: uint32(cfg.Window),
 		Heartbeat: uint32(cfg.Heartbeat / time.Millisecond),
 	}
 	if conn.Version() >= native.CallVersion {
-		w.Limits = cfg.callLimits()
+		w.Limits = native.CallLimits{Calls: uint32(cfg.MaxCalls), Window: uint32(cfg.CallWindow), StreamWindow: uint32(cfg.CallStreamWindow)}
 	}
 	if conn.Version() >= native.ForwardVersion {
 		w.Node = cfg.Node
 	}
 	conn.Welcome(w)
-	s.data = make([]*subscriberStream, conn.Streams())
+	s.data = make([]*outlet.Stream, conn.Streams())
+	calls.Carry(s.control)
+	s.control.Attach(conn.Control())
+	s.calls = s.broker.calls.NewEnd(s, conn, calls.Config{Calls: cfg.MaxCalls, Window: cfg.CallWindow, Queue: cfg.CallQueue, Offers: cfg.MaxSubs}, limits)
 	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
 }
 
@@ -95,14 +97,15 @@ func (s *session) publisher(tag uint32) *publisher {
 
 // streamFor returns the stream that carries a tag to the client. It opens the stream if necessary. The caller holds
 // s.mu.
-func (s *session) streamFor(tag uint32) *subscriberStream {
+func (s *session) streamFor(tag uint32) *outlet.Stream {
 	if s.connectedState == nil || len(s.data) == 0 {
 		return s.control
 	}
 	i := int(tag % uint32(len(s.data)))
 	if s.data[i] == nil {
-		s.data[i] = &subscriberStream{}
-		s.peer.Writer(i, s.data[i].attach)
+		s.data[i] = &outlet.Stream{}
+		calls.Carry(s.data[i])
+		s.peer.Writer(i, s.data[i].Attach)
 	}
 	return s.data[i]
 }
@@ -117,11 +120,11 @@ var frameHandlers = peer.Table[*receiver]{
 		result := native.ResultFrame{Kind: native.Tag, Ref: v.Ref}
 		p, err := r.session.publisherOf(v.Name)
 		if err == nil {
-			result.Value = p.tag.id
+			result.Value = p.tag.ID
 			err = p.grant(result)
 		}
 		if err != nil {
-			r.session.respond(result, err)
+			r.session.Result(result, err)
 		}
 		return nil
 	}},
@@ -132,7 +135,7 @@ var frameHandlers = peer.Table[*receiver]{
 		case v.Stored() && r.session.peer.Version() >= native.StoredVersion:
 			r.session.subscribeStored(v)
 		default:
-			r.session.respond(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v, nil))
+			r.session.Result(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v, nil))
 		}
 		return err
 	}},
@@ -150,21 +153,57 @@ var frameHandlers = peer.Table[*receiver]{
 		}
 		return err
 	}},
-	native.Method:     callFrame(true, (*receiver).method),
-	native.Call:       callFrame(true, (*receiver).call),
-	native.Data:       callFrame(true, (*receiver).callData),
-	native.Reply:      callFrame(true, (*receiver).reply),
-	native.Cancel:     callFrame(true, (*receiver).cancelCall),
-	native.CallCredit: callFrame(true, (*receiver).callCredit),
-	native.Offer:      callFrame(false, (*receiver).offer),
-	native.Ack:        callFrame(false, (*receiver).ack),
-	native.Nak:        callFrame(false, (*receiver).nak),
-	native.Forward:    forwardFrame((*receiver).announcePath),
-	native.Untag:      forwardFrame((*receiver).giveBackTag),
+	native.Method:     frameSince(native.CallVersion, true, (*receiver).call),
+	native.Call:       frameSince(native.CallVersion, true, (*receiver).call),
+	native.Data:       frameSince(native.CallVersion, true, (*receiver).call),
+	native.Reply:      frameSince(native.CallVersion, true, (*receiver).call),
+	native.Cancel:     frameSince(native.CallVersion, true, (*receiver).call),
+	native.CallCredit: frameSince(native.CallVersion, true, (*receiver).call),
+	native.Offer:      frameSince(native.CallVersion, false, (*receiver).call),
+	native.Ack:        frameSince(native.CallVersion, false, (*receiver).ack),
+	native.Nak:        frameSince(native.CallVersion, false, (*receiver).nak),
+	native.Forward:    frameSince(native.ForwardVersion, true, (*receiver).announcePath),
+	native.Untag:      frameSince(native.ForwardVersion, true, (*receiver).giveBackTag),
 }
 
-// respond sends the result of a TAG, SUB or OFFER. If err is not nil, it is the reason of a refusal.
-func (s *session) respond(r native.ResultFrame, err error) {
+// frameSince handles a frame that earlier versions do not have.
+func frameSince(version uint8, onData bool, handle func(*receiver, native.Frame) error) peer.Kind[*receiver] {
+	return peer.Kind[*receiver]{OnData: onData, Handle: func(r *receiver, f native.Frame) error {
+		if v := r.session.peer.Version(); v < version {
+			return peer.Unexpected(f, fmt.Sprintf("in version %d", v))
+		}
+		return handle(r, f)
+	}}
+}
+
+// call handles a frame about calls.
+func (r *receiver) call(f native.Frame) error { return r.calls.Handle(f, r.elapsed, &r.unflushed) }
+
+// MayCall returns why the client may not call a service, or nil.
+func (s *session) MayCall(service string) *native.Error {
+	if id := s.identity.Load(); !topic.MatchService(id.Call, service) {
+		return forbidden(id, "call", service)
+	}
+	return nil
+}
+
+// MayServe returns why the client may not offer a service, or nil.
+func (s *session) MayServe(service string) *native.Error {
+	if id := s.identity.Load(); !topic.MatchService(id.Serve, service) {
+		return forbidden(id, "serve", service)
+	}
+	return nil
+}
+
+// Stream returns a stream to the client.
+func (s *session) Stream(number int) *outlet.Stream {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.streamFor(uint32(number))
+}
+
+// Result sends the result of a TAG, SUB or OFFER. If err is not nil, it is the reason of a refusal.
+func (s *session) Result(r native.ResultFrame, err error) {
 	var e *native.Error
 	if errors.As(err, &e) {
 		r.Code, r.Reason = e.Code, e.Reason
@@ -174,7 +213,7 @@ func (s *session) respond(r native.ResultFrame, err error) {
 }
 
 // forbidden is the refusal of an operation that the identity has no grant for.
-func forbidden(id *Identity, operation, tags string) error {
+func forbidden(id *Identity, operation, tags string) *native.Error {
 	return &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q may not %s %q", id.Name, operation, tags)}
 }
 
@@ -199,21 +238,21 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.published[t.id]
+	p := s.published[t.ID]
 	if p == nil {
 		p = newPublisher(s, t)
 		if s.published == nil {
 			s.published = map[uint32]*publisher{}
 		}
-		s.published[t.id] = p
+		s.published[t.ID] = p
 	} else {
 		t.users-- // the session counts as one user of the tag, even if it sends several TAGs
 	}
 	return p, nil
 }
 
-// subscribe adds a subscription, if the identity allows its filter. local is its handle, if the client is in the process.
-func (s *session) subscribe(v native.SubFrame, local *LocalSub) error {
+// subscribe adds a subscription, if the identity allows its filter. handle is that of a client in the process, else nil.
+func (s *session) subscribe(v native.SubFrame, handle any) error {
 	refuse := func(code native.Code, format string, args ...any) error {
 		return &native.Error{Code: code, Reason: fmt.Sprintf(format, args...)}
 	}
@@ -224,11 +263,11 @@ func (s *session) subscribe(v native.SubFrame, local *LocalSub) error {
 		return refuse(native.CodeBadRequest, "a window of 0 bytes: nothing could ever be delivered")
 	}
 	sub := &subscription{
-		session: s, local: local, id: v.ID, filter: v.Filter, group: v.Group, policy: v.Policy, addressed: v.Addressed,
-		window: int(min(v.Window, maxCredit)), queueBound: s.cfg.Queue, queues: map[uint32]*deliveryQueue{},
+		Sub:     outlet.Sub{ID: v.ID, Policy: v.Policy, Window: int(min(v.Window, outlet.MaxCredit)), Bound: s.cfg.Queue, Handle: handle},
+		session: s, filter: v.Filter, group: v.Group, addressed: v.Addressed, queues: map[uint32]*deliveryQueue{},
 	}
 	if v.Queue > 0 {
-		sub.queueBound = int(min(uint32(sub.queueBound), v.Queue))
+		sub.Bound = int(min(uint32(sub.Bound), v.Queue))
 	}
 	s.mu.Lock()
 	n, taken := len(s.subs)+len(s.stored), s.subs[v.ID] != nil || s.stored[v.ID] != nil
@@ -275,16 +314,13 @@ func (s *session) addCredit(v native.CreditFrame) {
 	stored := s.stored[v.Sub]
 	s.mu.Unlock()
 	if stored != nil && v.Tag == native.ByName {
-		stored.addCredit(int(min(v.Bytes, maxCredit)))
+		stored.addCredit(int(min(v.Bytes, outlet.MaxCredit)))
 		return
 	}
 	if q == nil {
 		return
 	}
-	q.stream.Lock()
-	q.credit = min(q.credit+int(min(v.Bytes, maxCredit)), maxCredit)
-	q.schedule()
-	q.stream.unlock()
+	q.AddCredit(int(min(v.Bytes, outlet.MaxCredit)))
 }
 
 // check closes the connection if it makes no progress.
@@ -296,7 +332,7 @@ func (s *session) check(now time.Time) {
 
 // serves reports whether the session has a subscription or offers a service, so that other clients need it.
 func (s *session) serves() bool {
-	if s.connectedState != nil && s.broker.calls.serves(&s.calls) {
+	if s.connectedState != nil && s.calls.Serves() {
 		return true
 	}
 	s.mu.Lock()
@@ -314,16 +350,15 @@ func (s *session) publishes() bool {
 // busy reports whether messages for the client are unwritten, calls of it are in progress, or the client is draining and may still
 // publish, call or ack messages.
 func (s *session) busy() bool {
-	calls := s.connectedState != nil && s.broker.calls.busy(&s.calls)
+	calls := s.connectedState != nil && s.calls.Busy()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	draining := s.client.draining()
 	busy := calls || draining && len(s.published) > 0
 	for _, sub := range s.subs {
 		for _, q := range sub.queues {
-			q.stream.Lock()
-			busy = busy || q.frames.Bytes() > 0
-			q.stream.Unlock()
+			queued, _, _ := q.Load()
+			busy = busy || queued > 0
 		}
 	}
 	for _, sub := range s.stored {
@@ -342,7 +377,7 @@ func (s *session) mayPublish() bool {
 // onClosing removes the session from the routes. It is called when the connection begins to close.
 func (s *session) onClosing(why error) {
 	s.broker.removeSession(s)
-	s.broker.calls.remove(&s.calls)
+	s.calls.Remove()
 	var e *native.Error
 	switch {
 	case peer.IsClean(why), s.broker.leftInTime(why):
@@ -369,11 +404,11 @@ func (s *session) onClosed() {
 		w.Discard()
 		w.Unlock()
 	}
-	s.control.dropLegs()
+	s.control.Discard()
 	s.mu.Lock()
 	for _, stream := range s.data {
 		if stream != nil {
-			stream.dropLegs()
+			stream.Discard()
 		}
 	}
 	s.mu.Unlock()

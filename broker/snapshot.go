@@ -2,28 +2,10 @@ package broker
 
 import (
 	"sort"
-	"sync/atomic"
-	"time"
 
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/protocol/native"
 )
-
-// Traffic counts messages, and the bytes of their frames.
-type Traffic struct{ Messages, Bytes uint64 }
-
-func (t *Traffic) add(more Traffic) {
-	t.Messages += more.Messages
-	t.Bytes += more.Bytes
-}
-
-type counters struct{ messages, bytes atomic.Uint64 }
-
-func (c *counters) add(messages, bytes int) {
-	c.messages.Add(uint64(messages))
-	c.bytes.Add(uint64(bytes))
-}
-
-func (c *counters) load() Traffic { return Traffic{c.messages.Load(), c.bytes.Load()} }
 
 // The reasons for dropping a message. dropNames lists their names, which are keys of Snapshot.Dropped.
 const (
@@ -52,14 +34,14 @@ type Snapshot struct {
 	Mismatched    uint64              // false results of predicates because a field has another kind or the payload's type is unknown
 	Validated     uint64              // messages whose payload was validated
 	Refused       map[string]uint64   // refused connections by reason
-	Latency       Latency
+	Latency       stats.Latency
 	Streams       []StreamStats // sorted by name
 }
 
 // TagStats is the traffic of one tag: In counts what publishers sent, Out what all subscriptions received.
 type TagStats struct {
 	Name    string
-	In, Out Traffic
+	In, Out stats.Traffic
 }
 
 // SubscriptionStats is the state of one subscription, summed over its tags.
@@ -71,7 +53,7 @@ type SubscriptionStats struct {
 	Group          string
 	Where          string
 	Policy         native.Policy
-	Out            Traffic
+	Out            stats.Traffic
 	QueuedBytes    int
 	QueuedMessages int
 	Credit         int // bytes, of the tag with the least credit
@@ -82,7 +64,7 @@ type SubscriptionStats struct {
 // Snapshot returns the current counters and queues. It holds the broker's lock only while it copies lists, and the lock
 // of each stream only briefly.
 func (b *Broker) Snapshot() Snapshot {
-	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load(), Validated: b.validated.Load()}
+	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load(), Validated: b.validated.Load(), Latency: b.latency.Load()}
 	b.mu.Lock()
 	s.Connections, s.Handshakes, s.Freed = len(b.sessions), b.handshakes.Len(), b.tags.freed
 	for code, n := range b.refused {
@@ -98,23 +80,19 @@ func (b *Broker) Snapshot() Snapshot {
 	for i, name := range dropNames {
 		s.Dropped[name] = b.dropped[i].Load()
 	}
-	for i := range b.latency {
-		s.Latency.Counts[i] = b.latency[i].Load()
-	}
-	s.Latency.Sum = time.Duration(b.latencySum.Load())
 	s.Streams = b.streamStats()
-	out := map[*tag]Traffic{}
+	out := map[*tag]stats.Traffic{}
 	for _, sub := range subs {
-		s.Subscriptions = append(s.Subscriptions, sub.stats(out))
+		s.Subscriptions = append(s.Subscriptions, sub.state(out))
 	}
 	b.mu.Lock()
 	for i, t := range tags {
-		s.Tags[i].Name, s.Tags[i].In = t.name, t.in.load()
+		s.Tags[i].Name, s.Tags[i].In = t.Name, t.in.Load()
 		if t.freed { // freed after the list was copied: past is complete, while out may lack closed queues
 			s.Tags[i].Out = t.past
 			continue
 		}
-		s.Tags[i].Out.add(out[t])
+		s.Tags[i].Out.Add(out[t])
 	}
 	b.mu.Unlock()
 	sort.Slice(s.Tags, func(i, j int) bool { return s.Tags[i].Name < s.Tags[j].Name })
@@ -125,11 +103,11 @@ func (b *Broker) Snapshot() Snapshot {
 	return s
 }
 
-// stats returns the state of the subscription. It adds the traffic of the open queues to out, by tag.
-func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
+// state returns the state of the subscription. It adds the traffic of the open queues to out, by tag.
+func (s *subscription) state(out map[*tag]stats.Traffic) SubscriptionStats {
 	v := SubscriptionStats{
-		Client: s.session.name, Identity: s.session.identity.Load().Name, ID: s.id, Filter: s.filter, Group: s.group,
-		Policy: s.policy, Credit: s.window,
+		Client: s.session.name, Identity: s.session.identity.Load().Name, ID: s.ID, Filter: s.filter, Group: s.group,
+		Policy: s.Policy, Credit: s.Window,
 	}
 	if s.predicate != nil {
 		v.Where = s.predicate.String()
@@ -138,17 +116,16 @@ func (s *subscription) stats(out map[*tag]Traffic) SubscriptionStats {
 	defer s.session.mu.Unlock()
 	v.Out, v.Dropped = s.past, s.pastDropped
 	for _, q := range s.queues {
-		q.stream.Lock()
-		v.Out.add(q.sent)
+		x := q.Stats()
+		v.Out.Add(x.Sent)
 		sum := out[q.tag]
-		sum.add(q.sent)
+		sum.Add(x.Sent)
 		out[q.tag] = sum
-		v.QueuedBytes += q.frames.Bytes()
-		v.QueuedMessages += q.frames.Count()
-		v.Credit = min(v.Credit, q.credit)
-		v.Withheld += q.hold.Len()
-		v.Dropped += q.dropped
-		q.stream.Unlock()
+		v.QueuedBytes += x.Bytes
+		v.QueuedMessages += x.Messages
+		v.Credit = min(v.Credit, x.Credit)
+		v.Withheld += x.Withheld
+		v.Dropped += x.Dropped
 	}
 	return v
 }

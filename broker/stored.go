@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/engine"
 	"example.com/ferry/field"
 	"example.com/ferry/internal/topic"
@@ -79,7 +80,7 @@ type storedStream struct {
 	cfg   atomic.Pointer[Stored]
 	bound int // bytes of memory that may wait to be stored
 
-	stored   counters
+	stored   stats.Counter
 	pending  atomic.Int64 // bytes of frames that wait to be stored
 	held     atomic.Int64 // bytes of memory of these, which the bound is for
 	waiting  atomic.Int64 // messages that wait to be stored

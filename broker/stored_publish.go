@@ -107,12 +107,12 @@ func (st *storedStream) begin(t *tag, n, bytes int) {
 func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.AppendError, ok bool) {
 	switch {
 	case err == nil:
-		st.stored.add(n, bytes)
+		st.stored.Add(n, bytes)
 	case errors.As(err, &refused):
 		count := len(refused.Refused)
 		st.refused.Add(uint64(count))
 		if n > count {
-			st.stored.add(n-count, bytes)
+			st.stored.Add(n-count, bytes)
 		}
 	}
 	st.progress.Store(clock.Now())
@@ -156,6 +156,6 @@ func (st *storedStream) release() {
 // goneNotice says that n messages are not stored, because the stream is no longer configured.
 func (st *storedStream) goneNotice(t *tag, n int) native.NoticeFrame {
 	return native.NoticeFrame{
-		Tag: t.id, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores the stream %q", st.name()),
+		Tag: t.ID, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores the stream %q", st.name()),
 	}
 }

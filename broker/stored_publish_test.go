@@ -8,6 +8,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/engine"
 	"example.com/ferry/field"
 	"example.com/ferry/protocol/native"
@@ -29,13 +30,13 @@ func TestStoredCredit(t *testing.T) {
 	frames := append(p.pub(v.Value, []byte("a")), p.pub(v.Value, []byte("bc"))...)
 	p.write(native.AppendPing(slices.Clone(frames), false, 5))
 	p.silent()
-	if st := streamStats(t, b, "orders"); st.Pending != (broker.Traffic{Messages: 2, Bytes: uint64(len(frames))}) {
+	if st := streamStats(t, b, "orders"); st.Pending != (stats.Traffic{Messages: 2, Bytes: uint64(len(frames))}) {
 		t.Errorf("pending %+v", st.Pending)
 	}
 	disk.open()
 	p.expectCredit(len(frames))
 	p.expectPong(5)
-	if st := streamStats(t, b, "orders"); st.Pending != (broker.Traffic{}) || st.Stored.Messages != 2 {
+	if st := streamStats(t, b, "orders"); st.Pending != (stats.Traffic{}) || st.Stored.Messages != 2 {
 		t.Errorf("pending %+v, stored %+v", st.Pending, st.Stored)
 	}
 }

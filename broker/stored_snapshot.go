@@ -3,6 +3,7 @@ package broker
 import (
 	"sort"
 
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/clock"
 )
@@ -12,13 +13,13 @@ type StreamStats struct {
 	Name        string
 	Tags        []string
 	AtLeastOnce bool
-	Stored      Traffic // messages that were stored; its bytes include those of Duplicates
-	Duplicates  uint64  // messages that were not stored, because one with their ID is
-	Pending     Traffic // messages that wait to be stored
-	Refused     uint64  // messages that the engine can never store
-	Dropped     uint64  // messages that an at-most-once stream had no room for
-	Waiting     string  // why nothing is stored; "" if messages are stored, or none waits
-	Withheld    int     // publishers whose credit is withheld
+	Stored      stats.Traffic // messages that were stored; its bytes include those of Duplicates
+	Duplicates  uint64        // messages that were not stored, because one with their ID is
+	Pending     stats.Traffic // messages that wait to be stored
+	Refused     uint64        // messages that the engine can never store
+	Dropped     uint64        // messages that an at-most-once stream had no room for
+	Waiting     string        // why nothing is stored; "" if messages are stored, or none waits
+	Withheld    int           // publishers whose credit is withheld
 	Durables    []DurableStats
 	Replays     []ReplayStats
 }
@@ -34,7 +35,7 @@ type DurableStats struct {
 	HeldBytes   int    // memory of these
 	InFlight    int    // records that members hold
 	Delayed     int    // keys that wait for the time of their next delivery
-	Delivered   Traffic
+	Delivered   stats.Traffic
 	Redelivered uint64 // deliveries of messages that were delivered before
 	Skipped     uint64 // records for which the predicate was false
 	DeadLetters uint64
@@ -48,7 +49,7 @@ type MemberStats struct {
 	Client, Identity string
 
 	ID            uint32
-	Out           Traffic
+	Out           stats.Traffic
 	InFlight      int // messages that it holds
 	InFlightBytes int
 	Credit        int // bytes
@@ -63,7 +64,7 @@ type ReplayStats struct {
 
 	ID            uint32
 	Filter, Where string
-	Out           Traffic
+	Out           stats.Traffic
 	Skipped       uint64 // records for which the predicate was false
 	Damaged       uint64
 	Credit        int    // bytes
@@ -75,17 +76,17 @@ func (b *Broker) streamStats() []StreamStats {
 	list := b.streams.Load().list
 	all := make([]StreamStats, 0, len(list))
 	for _, st := range list {
-		all = append(all, st.stats())
+		all = append(all, st.state())
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }
 
-func (st *storedStream) stats() StreamStats {
+func (st *storedStream) state() StreamStats {
 	cfg := st.config()
 	v := StreamStats{
-		Name: cfg.Config.Name, Tags: cfg.Config.Tags, AtLeastOnce: cfg.AtLeastOnce, Stored: st.stored.load(),
-		Pending: Traffic{uint64(max(st.waiting.Load(), 0)), uint64(max(st.pending.Load(), 0))},
+		Name: cfg.Config.Name, Tags: cfg.Config.Tags, AtLeastOnce: cfg.AtLeastOnce, Stored: st.stored.Load(),
+		Pending: stats.Traffic{Messages: uint64(max(st.waiting.Load(), 0)), Bytes: uint64(max(st.pending.Load(), 0))},
 		Refused: st.refused.Load(), Dropped: st.dropped.Load(),
 	}
 	if counter, ok := cfg.Stream.(engine.DuplicateCounter); ok {
@@ -107,10 +108,10 @@ func (st *storedStream) stats() StreamStats {
 	}
 	st.mu.Unlock()
 	for _, d := range durables {
-		v.Durables = append(v.Durables, d.stats())
+		v.Durables = append(v.Durables, d.state())
 	}
 	for _, r := range replays {
-		v.Replays = append(v.Replays, r.stats())
+		v.Replays = append(v.Replays, r.state())
 	}
 	sort.Slice(v.Durables, func(i, j int) bool { return v.Durables[i].Name < v.Durables[j].Name })
 	sort.Slice(v.Replays, func(i, j int) bool {
@@ -120,11 +121,11 @@ func (st *storedStream) stats() StreamStats {
 	return v
 }
 
-func (d *durable) stats() DurableStats {
+func (d *durable) state() DurableStats {
 	d.mu.Lock()
 	defer d.unlock(clock.Now())
 	v := DurableStats{
-		Name: d.name, Filter: d.filter, State: "closed", Read: d.read.Load(), Delivered: d.delivered.load(), Redelivered: d.redelivered,
+		Name: d.name, Filter: d.filter, State: "closed", Read: d.read.Load(), Delivered: d.delivered.Load(), Redelivered: d.redelivered,
 		Skipped: d.skipped.Load(), DeadLetters: d.deadLetters.Load(), Dropped: d.dropped.Load(), Damaged: d.damaged.Load(),
 	}
 	if d.predicate != nil {
@@ -154,11 +155,11 @@ func (d *durable) stats() DurableStats {
 	return v
 }
 
-func (r *replay) stats() ReplayStats {
+func (r *replay) state() ReplayStats {
 	sub := r.sub
 	v := ReplayStats{
 		Client: sub.session.name, Identity: sub.session.identity.Load().Name, ID: sub.id, Filter: sub.filter, Where: sub.where(),
-		Out: r.sent.load(), Skipped: r.skipped.Load(), Damaged: r.damaged.Load(), Sequence: r.sequence.Load(),
+		Out: r.sent.Load(), Skipped: r.skipped.Load(), Damaged: r.damaged.Load(), Sequence: r.sequence.Load(),
 	}
 	sub.stream.Lock()
 	v.Credit = r.credit

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/engine"
 	"example.com/ferry/field"
 	"example.com/ferry/internal/topic"
@@ -26,7 +27,7 @@ type storedSub struct {
 	start       engine.Start
 	concurrency int // messages that the client handles at a time; 0 means any number
 	stored      *storedStream
-	stream      *subscriberStream // to the client
+	stream      *outlet.Stream // to the client
 
 	member *member // of a durable; nil for a replay
 	replay *replay // nil for a member
@@ -48,7 +49,7 @@ var durableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // subscribeStored handles a SUB that reads a stream. The RESULT goes before the first message.
 func (s *session) subscribeStored(v native.SubFrame) {
 	if err := s.beginStored(v, nil); err != nil {
-		s.respond(storedResult(v.ID), err)
+		s.Result(storedResult(v.ID), err)
 	}
 }
 
@@ -197,7 +198,7 @@ func (s *session) newStoredSub(v native.SubFrame) (*storedSub, error) {
 	case v.Durable != "" && !durableName.MatchString(v.Durable):
 		return nil, badRequest("durable %q: a name has 1 to 64 letters, digits, - and _", v.Durable)
 	}
-	sub := &storedSub{session: s, id: v.ID, filter: v.Filter, window: int(min(v.Window, maxCredit)), start: startOf(v), concurrency: int(v.Concurrency)}
+	sub := &storedSub{session: s, id: v.ID, filter: v.Filter, window: int(min(v.Window, outlet.MaxCredit)), start: startOf(v), concurrency: int(v.Concurrency)}
 	if v.Where != "" {
 		parsed, err := field.ParsePredicate(v.Where)
 		if err != nil {

@@ -59,7 +59,7 @@ func (st *storedStream) explain(b *Broker) {
 			if s.noticeWait(clock.Now()) > 0 {
 				break // it is told of many tags: the others wait for the same reason
 			}
-			s.notice(native.NoticeFrame{Tag: p.tag.id, Code: native.CodeLimit, Reason: reason})
+			s.notice(native.NoticeFrame{Tag: p.tag.ID, Code: native.CodeLimit, Reason: reason})
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
@@ -12,16 +14,12 @@ import (
 
 // subscription is one SUB of one session.
 type subscription struct {
-	session    *session
-	local      *LocalSub // of a client in the process, else nil
-	id         uint32
-	filter     string
-	group      string // name of the consumer group; "" means none
-	policy     native.Policy
-	window     int        // bytes of each tag that may be sent before the client returns credit
-	queueBound int        // bytes of each tag that may be queued in the broker
-	addressed  bool       // receives only messages addressed to this client
-	predicate  *predicate // nil matches every message
+	outlet.Sub
+	session   *session
+	filter    string
+	group     string     // name of the consumer group; "" means none
+	addressed bool       // receives only messages addressed to this client
+	predicate *predicate // nil matches every message
 
 	// Guarded by the broker's lock.
 	routed    bool       // the subscription is part of the routes
@@ -34,16 +32,24 @@ type subscription struct {
 
 	// Guarded by the session's lock.
 	queues      map[uint32]*deliveryQueue // indexed by tag number
-	past        Traffic                   // traffic of queues whose tags were freed
+	past        stats.Traffic             // traffic of queues whose tags were freed
 	pastDropped uint64
+}
+
+// deliveryQueue is the messages of one tag for one subscription.
+type deliveryQueue struct {
+	outlet.Queue
+	sub *subscription
+	tag *tag
 }
 
 // queueOf returns the subscription's delivery queue for t. The caller holds the locks of the broker and of the session.
 func (s *subscription) queueOf(t *tag) *deliveryQueue {
-	q := s.queues[t.id]
+	q := s.queues[t.ID]
 	if q == nil {
-		q = &deliveryQueue{sub: s, tag: t, stream: s.session.streamFor(t.id), credit: s.window}
-		s.queues[t.id] = q
+		q = &deliveryQueue{sub: s, tag: t}
+		q.Init(&s.Sub, &t.Tag, s.session.streamFor(t.ID))
+		s.queues[t.ID] = q
 		t.queues[q] = struct{}{}
 	}
 	return q
@@ -51,12 +57,12 @@ func (s *subscription) queueOf(t *tag) *deliveryQueue {
 
 // queueFor returns the subscription's delivery queue for t, which has a publisher. It returns nil if the subscription has ended.
 func (s *subscription) queueFor(t *tag) *deliveryQueue {
-	recent := &s.recent[t.id%uint32(len(s.recent))]
+	recent := &s.recent[t.ID%uint32(len(s.recent))]
 	if q := recent.Load(); q != nil && q.tag == t {
 		return q
 	}
 	s.session.mu.Lock()
-	q := s.queues[t.id]
+	q := s.queues[t.ID]
 	s.session.mu.Unlock()
 	if q == nil {
 		if q = s.session.broker.newQueue(s, t); q == nil {
@@ -160,11 +166,8 @@ func (s *subscription) closeQueues(closed []closedQueue) []closedQueue {
 	for _, q := range s.queues {
 		q.tag.users++
 		delete(q.tag.queues, q)
-		q.stream.Lock()
-		frames := q.close()
-		resume := q.stream.takeResumable()
-		q.tag.past.add(q.sent)
-		q.stream.Unlock()
+		frames, last, resume := q.Close()
+		q.tag.past.Add(last.Sent)
 		closed = append(closed, closedQueue{q, frames, resume})
 	}
 	return closed
@@ -198,26 +201,20 @@ func (b *Broker) addressedQueues(queues []*deliveryQueue, to ferry.SourceID, t *
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, sub := range s.subs {
-		if sub.addressed && sub.routed && topic.Match(sub.filter, t.name) {
+		if sub.addressed && sub.routed && topic.Match(sub.filter, t.Name) {
 			queues = append(queues, sub.queueOf(t))
 		}
 	}
 	return queues
 }
 
-// deliver pushes n frames of publisher p to q. If it leaves the stream unflushed, it adds the stream to u. refused is n
+// deliver passes n frames of publisher p to q. If it leaves the stream unflushed, it adds the stream to u. refused is n
 // if q is closed, else 0.
 func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool.Buf, p *publisher, u *peer.Unflushed) (refused int) {
-	q.stream.Lock()
-	if q.closed {
-		q.stream.Unlock()
+	dropped, open := q.Deliver(frames, n, shared, &p.account, u)
+	if !open {
 		return n
 	}
-	dropped, full := q.push(frames, n, shared)
-	if full {
-		q.withhold(p)
-	}
-	q.stream.unlockLater(u)
 	if dropped > 0 {
 		b.dropped[dropQueueFull].Add(uint64(dropped))
 	}

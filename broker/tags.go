@@ -6,7 +6,9 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/broker/internal/routes"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -14,16 +16,15 @@ import (
 // tag is one topic that is published on. The broker frees a tag when no publisher has a grant for it and no message of
 // the tag is queued.
 type tag struct {
-	id    uint32
-	name  string
+	outlet.Tag
 	route atomic.Pointer[route] // nil until the next publisher builds the route
-	in    counters
+	in    stats.Counter
 
 	stored    atomic.Pointer[storedStream] // nil if no stream stores the tag
 	appending atomic.Int32                 // appends to the stream that have not ended
 
 	// Guarded by the broker's lock.
-	past    Traffic // traffic out of queues that were closed
+	past    stats.Traffic // traffic out of queues that were closed
 	freed   bool
 	users   int                         // number of publishers, plus closed queues that are being redistributed
 	creator string                      // name of the identity that first requested the tag
@@ -65,9 +66,9 @@ func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 		case n >= tt.limit-reserve && tt.created[identity] > reserve:
 			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("identity %q uses %d tags already, and the last %d of %d are kept for others", identity, tt.created[identity], reserve, tt.limit)}
 		}
-		t = &tag{id: tt.number(), name: name, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
+		t = &tag{Tag: outlet.Tag{ID: tt.number(), Name: name}, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
 		t.stored.Store(tt.streams.of(name))
-		tt.byName[name], tt.byID[t.id] = t, t
+		tt.byName[name], tt.byID[t.ID] = t, t
 		tt.levels.Set(name, t)
 		tt.all = append(tt.all, t)
 		tt.created[identity]++
@@ -118,34 +119,35 @@ func (tt *tagTable) free(t *tag) bool {
 		return false
 	}
 	for q := range t.queues {
-		if !q.idle() {
+		if x := q.Stats(); x.Bytes > 0 || x.Credit <= q.sub.Window/2 {
 			return false
 		}
 	}
 	for q := range t.queues { // safe: t has no user, so nothing is pushed meanwhile
 		q.sub.session.mu.Lock()
-		q.stream.Lock()
-		q.closed = true
-		t.past.add(q.sent)
-		q.sub.past.add(q.sent)
-		q.sub.pastDropped += q.dropped
-		delete(q.sub.queues, t.id)
-		q.sub.recent[t.id%uint32(len(q.sub.recent))].CompareAndSwap(q, nil)
-		q.stream.unlock()
+		_, last, resume := q.Close()
+		t.past.Add(last.Sent)
+		q.sub.past.Add(last.Sent)
+		q.sub.pastDropped += last.Dropped
+		delete(q.sub.queues, t.ID)
+		q.sub.recent[t.ID%uint32(len(q.sub.recent))].CompareAndSwap(q, nil)
 		q.sub.session.mu.Unlock()
+		if resume != nil {
+			resume()
+		}
 	}
 	last := tt.all[len(tt.all)-1]
 	tt.all[t.index], last.index = last, t.index
 	tt.all[len(tt.all)-1] = nil
 	tt.all = tt.all[:len(tt.all)-1]
-	delete(tt.byName, t.name)
-	tt.levels.Delete(t.name)
-	delete(tt.byID, t.id)
+	delete(tt.byName, t.Name)
+	tt.levels.Delete(t.Name)
+	delete(tt.byID, t.ID)
 	if tt.created[t.creator]--; tt.created[t.creator] == 0 {
 		delete(tt.created, t.creator)
 	}
-	tt.freed.In.add(t.in.load())
-	tt.freed.Out.add(t.past)
+	tt.freed.In.Add(t.in.Load())
+	tt.freed.Out.Add(t.past)
 	t.freed = true
 	return true
 }

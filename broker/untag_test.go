@@ -11,7 +11,7 @@ func TestUntagOnAnotherStream(t *testing.T) {
 	r := newRulesRig(t)
 	s := r.receiver.session
 	r.publish(t, "{}") // on the stream of r.receiver
-	if err := newReceiver(s).giveBackTag(native.Frame(native.AppendUntag(nil, r.tag.id))); err == nil {
+	if err := newReceiver(s).giveBackTag(native.Frame(native.AppendUntag(nil, r.tag.ID))); err == nil {
 		t.Fatal("UNTAG on another stream is accepted")
 	}
 	r.broker.removeSession(s)
@@ -19,16 +19,16 @@ func TestUntagOnAnotherStream(t *testing.T) {
 	r.broker.mu.Lock()
 	defer r.broker.mu.Unlock()
 	if n := len(r.broker.tags.all); n != 0 {
-		t.Errorf("%d tags are in use without a connection; %q has %d users", n, r.tag.name, r.tag.users)
+		t.Errorf("%d tags are in use without a connection; %q has %d users", n, r.tag.Name, r.tag.users)
 	}
 }
 
 // TestUntagBeforePublish: the stream of an UNTAG is that of the tag, so a PUB on another stream ends the connection.
 func TestUntagBeforePublish(t *testing.T) {
 	r := newRulesRig(t)
-	p := r.receiver.session.publisher(r.tag.id)
+	p := r.receiver.session.publisher(r.tag.ID)
 	other := newReceiver(r.receiver.session)
-	if err := other.giveBackTag(native.Frame(native.AppendUntag(nil, r.tag.id))); err != nil {
+	if err := other.giveBackTag(native.Frame(native.AppendUntag(nil, r.tag.ID))); err != nil {
 		t.Fatal(err)
 	}
 	if p.carriedBy(r.receiver) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"example.com/ferry/broker"
+	"example.com/ferry/broker/calls"
 	"example.com/ferry/rpc/call"
 )
 
@@ -19,7 +19,7 @@ var (
 
 // callCollector collects the metrics of the services that clients offer to each other.
 type callCollector struct {
-	services func() []broker.ServiceStats
+	services func() []calls.ServiceStats
 
 	mu    sync.Mutex
 	names series[string]
@@ -32,14 +32,14 @@ func (c *callCollector) Describe(chan<- *prometheus.Desc) {}
 func (c *callCollector) Collect(ch chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	sums := map[string]*broker.ServiceStats{}
+	sums := map[string]*calls.ServiceStats{}
 	for _, s := range c.services() {
 		label := "other"
 		if s.Name != "" {
 			label = c.names.label(s.Name, label)
 		}
 		if sums[label] == nil {
-			sums[label] = &broker.ServiceStats{}
+			sums[label] = &calls.ServiceStats{}
 		}
 		sums[label].Add(&s)
 	}

@@ -4,16 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/ferry/broker"
+	"example.com/ferry/broker/calls"
 )
 
 func TestCallMetrics(t *testing.T) {
 	t.Parallel()
-	unknown := broker.ServiceStats{}
+	unknown := calls.ServiceStats{}
 	unknown.Codes[12] = 3
-	greeter := broker.ServiceStats{Name: "greeter.Greeter", Instances: 2, Active: 5, Waiting: 1}
+	greeter := calls.ServiceStats{Name: "greeter.Greeter", Instances: 2, Active: 5, Waiting: 1}
 	greeter.Codes[0], greeter.Codes[14], greeter.Latency.Counts[0] = 7, 1, 8
-	_, url := start(t, Config{Services: func() []broker.ServiceStats { return []broker.ServiceStats{unknown, greeter} }})
+	_, url := start(t, Config{Services: func() []calls.ServiceStats { return []calls.ServiceStats{unknown, greeter} }})
 	_, body := do(t, "GET", url+"/metrics")
 	for _, want := range []string{
 		`ferry_calls_total{code="OK",service="greeter.Greeter"} 7`,

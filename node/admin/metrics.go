@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stats"
 )
 
 // maxSeries bounds the values of a label that clients choose: tags and subscriptions. The first values have a series each; later
@@ -146,8 +147,8 @@ func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []broker.Ta
 	for _, t := range tags {
 		label := c.tags.label(t.Name, "other")
 		sum := sums[label]
-		add(&sum.In, t.In)
-		add(&sum.Out, t.Out)
+		sum.In.Add(t.In)
+		sum.Out.Add(t.Out)
 		sums[label] = sum
 	}
 	for tag, sum := range sums {
@@ -156,11 +157,6 @@ func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []broker.Ta
 		ch <- counter(bytesDesc, sum.In.Bytes, tag, "in")
 		ch <- counter(bytesDesc, sum.Out.Bytes, tag, "out")
 	}
-}
-
-func add(sum *broker.Traffic, t broker.Traffic) {
-	sum.Messages += t.Messages
-	sum.Bytes += t.Bytes
 }
 
 func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []broker.SubscriptionStats) {
@@ -174,7 +170,7 @@ func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []
 		if !more || sub.Credit < sum.Credit {
 			sum.Credit = sub.Credit
 		}
-		add(&sum.Out, sub.Out)
+		sum.Out.Add(sub.Out)
 		sums[label] = sum
 	}
 	for l, sum := range sums {
@@ -186,13 +182,13 @@ func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []
 	}
 }
 
-func latency(d *prometheus.Desc, l broker.Latency, labels ...string) prometheus.Metric {
-	buckets := make(map[float64]uint64, broker.LatencyBuckets)
+func latency(d *prometheus.Desc, l stats.Latency, labels ...string) prometheus.Metric {
+	buckets := make(map[float64]uint64, stats.LatencyBuckets)
 	var below uint64
 	for i, n := range l.Counts {
 		below += n
-		if i < broker.LatencyBuckets-1 { // the last one has no bound: it is +Inf
-			buckets[broker.LatencyBound(i).Seconds()] = below
+		if i < stats.LatencyBuckets-1 { // the last one has no bound: it is +Inf
+			buckets[stats.LatencyBound(i).Seconds()] = below
 		}
 	}
 	return prometheus.MustNewConstHistogram(d, below, l.Sum.Seconds(), buckets, validLabels(labels)...)

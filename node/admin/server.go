@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/calls"
 	"example.com/ferry/cpu"
 	"example.com/ferry/edge/mqtt"
 	streamweb "example.com/ferry/edge/web"
@@ -31,41 +32,41 @@ import (
 
 // Config configures a Server. A nil member leaves its part out.
 type Config struct {
-	Address       string                       // HOST:PORT; port 0 takes any
-	Hosts         []string                     // further host names that requests may be for
-	Token         string                       // what requests must prove that they know; empty means that none must
-	LocalToken    string                       // what actions must prove that they know if Token is empty
-	NoActions     string                       // why there is no token, so that actions are refused; empty means that they are allowed without one
-	TLS           *tls.Config                  // nil means cleartext
-	ReadOnly      bool                         // only /metrics, /ping and /ready
-	Snapshot      func() broker.Snapshot       // read for each scrape of /metrics
-	Services      func() []broker.ServiceStats // calls between clients; read for each scrape of /metrics
-	Tap           Tap                          // gives /api/stream its messages
-	Functions     Functions                    // what /api/functions lists, starts and stops
-	CPU           func() cpu.Stats             // the pool of heavy functions; nil if there is none
-	Overload      func() overload.Level        // the proxy's, for /ready; nil if there is no proxy
-	Links         func() []forward.Stats       // links to other nodes
-	Bridges       func() []mqttbridge.Stats    // bridges to other MQTT brokers
-	Web           func() []streamweb.Stats     // listeners for HTTP
-	MQTT          func() *mqtt.Server          // listeners for MQTT; it returns nil while there are none
-	Streams       Streams                      // what /api/streams shows
-	Archiver      Archiver                     // what /api/backup saves
-	Proxy         func() proxy.Snapshot        // read for each scrape of /metrics and for /api/proxy
-	Endpoints     Endpoints                    // drains and weighs the endpoints of the proxy
-	Connections   Connections                  // what /api/connections lists and closes
-	LogLevels     LogLevels                    // what /api/log-level shows and changes
-	Configuration func() ([]byte, error)       // the running configuration as JSON, without secrets
-	Certificates  func() []certs.Stats         // the certificate files in use
-	Reloads       func() Reloads               // reloads of the configuration
-	Drain         func() DrainPhase            // how far the node is that ends
-	Vitals        func() Vitals                // time and descriptors of the process
-	Outages       func() []string              // what limits the node, for /ready; links and bridges are not in it
-	Plan          func([]byte) (any, error)    // what a reload of the files in a request would do
-	Upgrade       Upgrade                      // replaces this process; nil if it cannot
-	Sockets       *handover.Set                // binds Address; nil means the operating system
-	Version       string                       // of the program, for /metrics; empty means that it is not told
-	Formats       []format.Format              // payloads that /api/stream and /api/streams can show as JSON
-	Log           *slog.Logger                 // nil means slog.Default
+	Address       string                      // HOST:PORT; port 0 takes any
+	Hosts         []string                    // further host names that requests may be for
+	Token         string                      // what requests must prove that they know; empty means that none must
+	LocalToken    string                      // what actions must prove that they know if Token is empty
+	NoActions     string                      // why there is no token, so that actions are refused; empty means that they are allowed without one
+	TLS           *tls.Config                 // nil means cleartext
+	ReadOnly      bool                        // only /metrics, /ping and /ready
+	Snapshot      func() broker.Snapshot      // read for each scrape of /metrics
+	Services      func() []calls.ServiceStats // calls between clients; read for each scrape of /metrics
+	Tap           Tap                         // gives /api/stream its messages
+	Functions     Functions                   // what /api/functions lists, starts and stops
+	CPU           func() cpu.Stats            // the pool of heavy functions; nil if there is none
+	Overload      func() overload.Level       // the proxy's, for /ready; nil if there is no proxy
+	Links         func() []forward.Stats      // links to other nodes
+	Bridges       func() []mqttbridge.Stats   // bridges to other MQTT brokers
+	Web           func() []streamweb.Stats    // listeners for HTTP
+	MQTT          func() *mqtt.Server         // listeners for MQTT; it returns nil while there are none
+	Streams       Streams                     // what /api/streams shows
+	Archiver      Archiver                    // what /api/backup saves
+	Proxy         func() proxy.Snapshot       // read for each scrape of /metrics and for /api/proxy
+	Endpoints     Endpoints                   // drains and weighs the endpoints of the proxy
+	Connections   Connections                 // what /api/connections lists and closes
+	LogLevels     LogLevels                   // what /api/log-level shows and changes
+	Configuration func() ([]byte, error)      // the running configuration as JSON, without secrets
+	Certificates  func() []certs.Stats        // the certificate files in use
+	Reloads       func() Reloads              // reloads of the configuration
+	Drain         func() DrainPhase           // how far the node is that ends
+	Vitals        func() Vitals               // time and descriptors of the process
+	Outages       func() []string             // what limits the node, for /ready; links and bridges are not in it
+	Plan          func([]byte) (any, error)   // what a reload of the files in a request would do
+	Upgrade       Upgrade                     // replaces this process; nil if it cannot
+	Sockets       *handover.Set               // binds Address; nil means the operating system
+	Version       string                      // of the program, for /metrics; empty means that it is not told
+	Formats       []format.Format             // payloads that /api/stream and /api/streams can show as JSON
+	Log           *slog.Logger                // nil means slog.Default
 }
 
 // Server is one admin server. Its methods may be called from several goroutines.

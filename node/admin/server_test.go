@@ -16,6 +16,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stats"
 	"example.com/ferry/cpu"
 	"example.com/ferry/format"
 	"example.com/ferry/format/cbor"
@@ -425,7 +426,7 @@ func TestStreamsAreBounded(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	var s broker.Snapshot
 	s.Connections = 2
-	s.Tags = []broker.TagStats{{Name: "a/\"b\"", In: broker.Traffic{Messages: 3, Bytes: 300}, Out: broker.Traffic{Messages: 6, Bytes: 600}}}
+	s.Tags = []broker.TagStats{{Name: "a/\"b\"", In: stats.Traffic{Messages: 3, Bytes: 300}, Out: stats.Traffic{Messages: 6, Bytes: 600}}}
 	s.Subscriptions = []broker.SubscriptionStats{
 		{Client: "f", Filter: "a/#", QueuedBytes: 10, QueuedMessages: 1, Credit: 100, Withheld: 1},
 		{Client: "f", Filter: "a/#", QueuedBytes: 20, QueuedMessages: 2, Credit: 50},
@@ -433,7 +434,7 @@ func TestMetrics(t *testing.T) {
 	}
 	s.Dropped = map[string]uint64{"queue_full": 4}
 	s.Refused = map[string]uint64{"denied": 5}
-	s.Latency.Counts[3], s.Latency.Counts[broker.LatencyBuckets-1], s.Latency.Sum = 7, 1, 2*time.Second
+	s.Latency.Counts[3], s.Latency.Counts[stats.LatencyBuckets-1], s.Latency.Sum = 7, 1, 2*time.Second
 	_, url := start(t, Config{Snapshot: func() broker.Snapshot { return s }})
 	status, body := do(t, "GET", url+"/metrics")
 	if status != 200 {
@@ -450,8 +451,8 @@ func TestMetrics(t *testing.T) {
 		`ferry_credit_bytes{client="f",filter="a/#"} 50`,
 		`ferry_credit_withheld{client="f",filter="a/#"} 1`,
 		`ferry_queue_bytes{client="bad?",filter="#"} 0`,
-		fmt.Sprintf(`ferry_latency_seconds_bucket{le="%v"} 0`, broker.LatencyBound(2).Seconds()),
-		fmt.Sprintf(`ferry_latency_seconds_bucket{le="%v"} 7`, broker.LatencyBound(3).Seconds()),
+		fmt.Sprintf(`ferry_latency_seconds_bucket{le="%v"} 0`, stats.LatencyBound(2).Seconds()),
+		fmt.Sprintf(`ferry_latency_seconds_bucket{le="%v"} 7`, stats.LatencyBound(3).Seconds()),
 		`ferry_latency_seconds_bucket{le="+Inf"} 8`,
 		`ferry_latency_seconds_count 8`,
 		`ferry_latency_seconds_sum 2`,
@@ -471,7 +472,7 @@ func TestMetricsAreBounded(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		for i := from; i < to; i++ {
-			s.Tags = append(s.Tags, broker.TagStats{Name: fmt.Sprintf("t/%05d", i), In: broker.Traffic{Messages: 1}})
+			s.Tags = append(s.Tags, broker.TagStats{Name: fmt.Sprintf("t/%05d", i), In: stats.Traffic{Messages: 1}})
 			s.Subscriptions = append(s.Subscriptions, broker.SubscriptionStats{Client: fmt.Sprint("c", i), Filter: "#", QueuedBytes: 1})
 		}
 	}

@@ -1,18 +1,19 @@
-package broker
+package calls
 
 import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
-	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 )
 
 // begin handles CALL. The error ends the connection.
-func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m *calledMethod) error {
-	e, cfg := &r.session.calls, r.session.cfg
+func (r *Receiver) begin(f native.Frame, c *native.CallFrame, m *method) error {
+	e := r.end
+	rt, cfg := e.router, &e.cfg
 	single := c.Flags&native.FlagEnd != 0
 	bytes := len(c.Extension) + len(c.Message)
 	rt.mu.Lock()
@@ -22,10 +23,10 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 		return nil
 	case e.made[c.Call] != nil:
 		return &native.Error{Code: native.CodeProtocol, Reason: fmt.Sprintf("CALL %d, while a call with this number is in progress", c.Call)}
-	case len(e.made) >= cfg.MaxCalls:
-		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("more than %d calls in progress", cfg.MaxCalls)}
-	case single && e.taken >= cfg.CallWindow && bytes > 0:
-		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("a call begins when %d bytes of a window of %d are in use", e.taken, cfg.CallWindow)}
+	case len(e.made) >= cfg.Calls:
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("more than %d calls in progress", cfg.Calls)}
+	case single && e.taken >= cfg.Window && bytes > 0:
+		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("a call begins when %d bytes of a window of %d are in use", e.taken, cfg.Window)}
 	}
 	s := rt.services[m.service]
 	if code, why := rt.refusal(e, s, m); code != 0 {
@@ -34,12 +35,12 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 		} else {
 			s.stats.Codes[code]++
 		}
-		r.refuseCall(c.Call, code, why)
+		e.conn.Respond(func(b []byte) []byte { return appendRefusal(b, c.Call, code, why, true) })
 		return nil
 	}
-	x := &relay{service: s, caller: e, callerID: c.Call, method: *m, single: single, timeout: c.Timeout, arrived: r.elapsed}
+	x := &relay{service: s, caller: e, callerID: c.Call, method: *m, single: single, timeout: c.Timeout, arrived: r.now}
 	x.requests.left, x.responses.left = rt.streamWindow, int(e.limits.StreamWindow)
-	x.responses.leg = leg{stream: e.stream(c.Call), id: c.Call}
+	x.responses.leg = leg{on: e.carrier(c.Call), id: c.Call}
 	if err := x.requests.accept(c.Flags, len(c.Message), single); err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 		x.charged = bytes
 		e.taken += bytes
 	}
-	var server *callEnd
+	var server *End
 	if s.waiting.Len() == 0 {
 		server = s.pick(single)
 	}
@@ -58,21 +59,21 @@ func (rt *callRouter) begin(r *receiver, f native.Frame, c *native.CallFrame, m 
 	} else {
 		x.place = s.waiting.PushBack(x)
 	}
-	rt.request(x, f, &r.unflushed)
+	rt.request(x, f, r.u)
 	return nil
 }
 
 // refusal returns the code and the reason for refusing a call, or 0.
-func (rt *callRouter) refusal(e *callEnd, s *service, m *calledMethod) (code uint32, why string) {
-	identity := e.session.identity.Load()
+func (rt *Router) refusal(e *End, s *service, m *method) (code uint32, why string) {
+	forbidden := e.client.MayCall(m.service)
 	switch {
-	case !topic.MatchService(identity.Call, m.service):
-		return codePermissionDenied, fmt.Sprintf("identity %q may not call %q", identity.Name, m.service)
+	case forbidden != nil:
+		return codePermissionDenied, forbidden.Reason
 	case int(e.limits.StreamWindow) < rt.streamWindow:
 		return codeFailedPrecondition, fmt.Sprintf("a caller's stream window must be at least the node's %d bytes", rt.streamWindow)
 	case e.leaving():
 		return codeUnavailable, "the node is stopping"
-	case s == nil && !e.session.broker.mayBeServed(m.service):
+	case s == nil && !rt.mayBeServed(m.service):
 		return codeUnimplemented, fmt.Sprintf("no client of the node serves %q", m.service)
 	case s == nil || !s.available():
 		return codeUnavailable, unserved(m.service)
@@ -91,17 +92,17 @@ func (s *service) available() bool {
 }
 
 // assign makes server the instance that serves a call.
-func (rt *callRouter) assign(x *relay, server *callEnd) {
+func (rt *Router) assign(x *relay, server *End) {
 	x.state, x.server, x.serverID = forwarded, server, server.number()
 	server.served[x.serverID] = x
-	x.requests.leg = leg{stream: server.stream(x.serverID), id: x.serverID, method: x.method.name, content: x.method.content}
+	x.requests.leg = leg{on: server.carrier(x.serverID), id: x.serverID, method: x.method}
 	if x.single {
 		server.credit -= x.charged
 	}
 }
 
 // dispatch forwards a call that has waited, with the frames that the node holds.
-func (rt *callRouter) dispatch(x *relay, server *callEnd, u *peer.Unflushed) {
+func (rt *Router) dispatch(x *relay, server *End, u *peer.Unflushed) {
 	frames := x.unhold()
 	rt.assign(x, server)
 	frames.each(func(f native.Frame) {
@@ -135,14 +136,14 @@ func (x *relay) waited() bool {
 }
 
 // introduce gives both ends the credit that their stream windows exceed those which WELCOME has told the other end. It follows CALL.
-func (rt *callRouter) introduce(x *relay, u *peer.Unflushed) {
+func (rt *Router) introduce(x *relay, u *peer.Unflushed) {
 	if more := int(x.server.limits.StreamWindow) - rt.streamWindow; more > 0 && !x.single {
 		x.requests.left += more
 		x.responses.leg.tell(u, creditFrame(x.callerID, more))
 	}
 	if more := int(x.caller.limits.StreamWindow) - rt.streamWindow; more > 0 {
 		f := creditFrame(x.serverID, more)(nil)
-		x.requests.leg.push(f, maxCredit, u)
+		x.requests.leg.push(f, outlet.MaxCredit, u)
 	}
 }
 
@@ -153,9 +154,9 @@ func creditFrame(id uint32, bytes int) func([]byte) []byte {
 }
 
 // request passes a frame of the caller on, or holds it while the call waits.
-func (rt *callRouter) request(x *relay, f native.Frame, u *peer.Unflushed) {
+func (rt *Router) request(x *relay, f native.Frame, u *peer.Unflushed) {
 	if x.state == waiting {
-		if x.caller.held+len(f) > x.caller.session.cfg.CallQueue {
+		if x.caller.held+len(f) > x.caller.cfg.Queue {
 			rt.fail(x, codeResourceExhausted, "all instances are busy, and the frames that wait for them reach the node's limit", u)
 			return
 		}
@@ -167,7 +168,7 @@ func (rt *callRouter) request(x *relay, f native.Frame, u *peer.Unflushed) {
 	if call {
 		f.SetTimeout(x.timeout)
 	}
-	if x.requests.leg.push(f, x.server.session.cfg.CallQueue, u) {
+	if x.requests.leg.push(f, x.server.cfg.Queue, u) {
 		rt.abort(x, codeResourceExhausted, "the instance reads too slowly", u)
 		return
 	}
@@ -177,7 +178,7 @@ func (rt *callRouter) request(x *relay, f native.Frame, u *peer.Unflushed) {
 }
 
 // requestArrived handles DATA of a call that the client makes.
-func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
+func (rt *Router) requestArrived(e *End, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.made[d.Call]
@@ -190,8 +191,8 @@ func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataF
 	if x.single {
 		x.charged += len(d.Message)
 		e.taken += len(d.Message)
-		if others := e.besidesMost(x); others >= e.session.cfg.CallWindow {
-			return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("calls go on when others use %d bytes of a window of %d", others, e.session.cfg.CallWindow)}
+		if others := e.besidesMost(x); others >= e.cfg.Window {
+			return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("calls go on when others use %d bytes of a window of %d", others, e.cfg.Window)}
 		}
 		if x.state == forwarded {
 			x.server.credit -= len(d.Message)
@@ -203,11 +204,11 @@ func (rt *callRouter) requestArrived(e *callEnd, f native.Frame, d *native.DataF
 
 // besidesMost returns how many bytes of the node's window all calls use but the one that uses the most. x uses more than before. A CALL
 // may begin while some of the window is left, so only one exceeds it, and the others are less than the window.
-func (e *callEnd) besidesMost(x *relay) int {
+func (e *End) besidesMost(x *relay) int {
 	if e.most == nil || x.charged > e.most.charged {
 		e.most = x
 	}
-	if e.taken-e.most.charged >= e.session.cfg.CallWindow { // it may have got credit back, or have ended
+	if e.taken-e.most.charged >= e.cfg.Window { // it may have got credit back, or have ended
 		for _, other := range e.made {
 			if other.single && other.charged > e.most.charged {
 				e.most = other
@@ -218,7 +219,7 @@ func (e *callEnd) besidesMost(x *relay) int {
 }
 
 // responseArrived handles DATA of a call that the client serves.
-func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
+func (rt *Router) responseArrived(e *End, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.served[d.Call]
@@ -228,14 +229,14 @@ func (rt *callRouter) responseArrived(e *callEnd, f native.Frame, d *native.Data
 	if err := x.responses.accept(d.Flags&^native.FlagEnd, len(d.Message), false); err != nil {
 		return err
 	}
-	if x.responses.leg.push(f, x.caller.session.cfg.CallQueue, u) {
+	if x.responses.leg.push(f, x.caller.cfg.Queue, u) {
 		rt.abort(x, codeResourceExhausted, "the caller reads too slowly", u)
 	}
 	return nil
 }
 
 // reply handles REPLY: the call has ended.
-func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, now int64, u *peer.Unflushed) {
+func (rt *Router) reply(e *End, f native.Frame, v *native.ReplyFrame, now int64, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.served[v.Call]
@@ -243,7 +244,7 @@ func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, no
 		return
 	}
 	if x.state == forwarded {
-		if x.responses.leg.push(f, x.caller.session.cfg.CallQueue, u) {
+		if x.responses.leg.push(f, x.caller.cfg.Queue, u) {
 			rt.tellEnd(x, codeResourceExhausted, "the caller reads too slowly", false, u)
 			v.Code = codeResourceExhausted
 		}
@@ -253,7 +254,7 @@ func (rt *callRouter) reply(e *callEnd, f native.Frame, v *native.ReplyFrame, no
 }
 
 // cancel handles CANCEL. REPLY follows.
-func (rt *callRouter) cancel(e *callEnd, c native.CancelFrame, u *peer.Unflushed) {
+func (rt *Router) cancel(e *End, c native.CancelFrame, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.made[c.Call]
@@ -277,14 +278,14 @@ func (x *relay) tellCancel(code uint32, u *peer.Unflushed) {
 }
 
 // requestCredit handles CALLCREDIT of a client that serves the call.
-func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *peer.Unflushed) {
+func (rt *Router) requestCredit(e *End, c native.CallCreditFrame, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.served[c.Call]
 	if x == nil {
 		return
 	}
-	n := int(min(c.Bytes, maxCredit))
+	n := int(min(c.Bytes, outlet.MaxCredit))
 	if x.single {
 		n = min(n, x.charged)
 		x.charged -= n
@@ -293,7 +294,7 @@ func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *pee
 			x.caller.taken -= n
 		}
 	} else {
-		x.requests.left = min(x.requests.left+n, maxCredit)
+		x.requests.left = min(x.requests.left+n, outlet.MaxCredit)
 	}
 	if x.state == forwarded && n > 0 {
 		x.responses.leg.tell(u, creditFrame(x.callerID, n))
@@ -301,14 +302,14 @@ func (rt *callRouter) requestCredit(e *callEnd, c native.CallCreditFrame, u *pee
 }
 
 // responseCredit handles CALLCREDIT of a client that makes the call.
-func (rt *callRouter) responseCredit(e *callEnd, c native.CallCreditFrame, u *peer.Unflushed) {
+func (rt *Router) responseCredit(e *End, c native.CallCreditFrame, u *peer.Unflushed) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	x := e.made[c.Call]
 	if x == nil || x.state != forwarded {
 		return
 	}
-	n := int(min(c.Bytes, maxCredit))
-	x.responses.left = min(x.responses.left+n, maxCredit)
+	n := int(min(c.Bytes, outlet.MaxCredit))
+	x.responses.left = min(x.responses.left+n, outlet.MaxCredit)
 	x.requests.leg.tell(u, creditFrame(x.serverID, n))
 }

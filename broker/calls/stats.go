@@ -1,8 +1,10 @@
-package broker
+package calls
 
 import (
-	"sort"
-	"time"
+	"cmp"
+	"slices"
+
+	"example.com/ferry/broker/stats"
 )
 
 // ServiceStats is the state of one service that clients offer, and the calls to it since the node has started.
@@ -12,7 +14,7 @@ type ServiceStats struct {
 	Active    int               // calls in progress, with those that wait
 	Waiting   int               // calls that wait until an instance is free
 	Codes     [callCodes]uint64 // calls that have ended, by the code of gRPC; the node counts other codes as 2
-	Latency   Latency           // time from CALL to REPLY at the node
+	Latency   stats.Latency     // time from CALL to REPLY at the node
 }
 
 // count counts a call that has ended after ns nanoseconds.
@@ -21,10 +23,8 @@ func (s *ServiceStats) count(code uint32, ns int64) {
 	if code >= callCodes {
 		code = codeUnknown
 	}
-	ns = min(max(ns, 0), maxLatency)
 	s.Codes[code]++
-	s.Latency.Counts[latencyBucket(ns)]++
-	s.Latency.Sum += time.Duration(ns)
+	s.Latency.Count(ns)
 }
 
 // Add adds the instances and the calls of another service.
@@ -35,16 +35,12 @@ func (s *ServiceStats) Add(o *ServiceStats) {
 	for i, n := range o.Codes {
 		s.Codes[i] += n
 	}
-	for i, n := range o.Latency.Counts {
-		s.Latency.Counts[i] += n
-	}
-	s.Latency.Sum += o.Latency.Sum
+	s.Latency.Add(&o.Latency)
 }
 
 // Services returns the services that clients offer or have offered, sorted by name. The one without a name has the calls to all
 // services that no client has offered.
-func (b *Broker) Services() []ServiceStats {
-	rt := b.calls
+func (rt *Router) Services() []ServiceStats {
 	rt.mu.Lock()
 	list := make([]ServiceStats, 0, 1+len(rt.services))
 	list = append(list, rt.lost)
@@ -54,6 +50,6 @@ func (b *Broker) Services() []ServiceStats {
 		list = append(list, v)
 	}
 	rt.mu.Unlock()
-	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
+	slices.SortFunc(list, func(a, b ServiceStats) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }

@@ -1,4 +1,4 @@
-package broker
+package calls
 
 import (
 	"container/list"
@@ -30,11 +30,11 @@ const (
 type relay struct {
 	state     relayState
 	service   *service
-	caller    *callEnd
+	caller    *End
 	callerID  uint32
-	server    *callEnd // nil while the call waits
+	server    *End // nil while the call waits
 	serverID  uint32
-	method    calledMethod
+	method    method
 	single    bool          // CALL has the only request, whose bytes are charged to windows of connections
 	charged   int           // bytes of the only request that neither REPLY nor CALLCREDIT has returned
 	timeout   uint32        // milliseconds; 0 means none

@@ -1,4 +1,4 @@
-package broker
+package calls
 
 import (
 	"example.com/ferry/internal/clock"
@@ -7,14 +7,14 @@ import (
 )
 
 // fail ends a call that no instance has seen.
-func (rt *callRouter) fail(x *relay, code uint32, why string, u *peer.Unflushed) {
+func (rt *Router) fail(x *relay, code uint32, why string, u *peer.Unflushed) {
 	rt.tellEnd(x, code, why, true, u)
 	rt.endCaller(x, code, clock.Now())
 	rt.endServer(x, u)
 }
 
 // abort ends a forwarded call for its caller. If the instance has seen the call, it is told to stop, and its REPLY is discarded.
-func (rt *callRouter) abort(x *relay, code uint32, why string, u *peer.Unflushed) {
+func (rt *Router) abort(x *relay, code uint32, why string, u *peer.Unflushed) {
 	if !x.requests.leg.drop() {
 		rt.fail(x, code, why, u)
 		return
@@ -25,7 +25,7 @@ func (rt *callRouter) abort(x *relay, code uint32, why string, u *peer.Unflushed
 }
 
 // loseCaller ends a call whose caller's connection is closing.
-func (rt *callRouter) loseCaller(x *relay) {
+func (rt *Router) loseCaller(x *relay) {
 	begun := x.state == forwarded && x.requests.leg.drop()
 	rt.endCaller(x, codeCanceled, clock.Now())
 	if begun {
@@ -36,7 +36,7 @@ func (rt *callRouter) loseCaller(x *relay) {
 }
 
 // loseServer ends a call whose instance's connection is closing.
-func (rt *callRouter) loseServer(x *relay) {
+func (rt *Router) loseServer(x *relay) {
 	if x.state == forwarded {
 		begun := x.requests.leg.drop()
 		rt.tellEnd(x, codeUnavailable, "the connection of the instance was lost", !begun, nil)
@@ -46,7 +46,7 @@ func (rt *callRouter) loseServer(x *relay) {
 }
 
 // tellEnd sends the caller a REPLY of the node. Responses that wait are discarded.
-func (rt *callRouter) tellEnd(x *relay, code uint32, why string, notBegun bool, u *peer.Unflushed) {
+func (rt *Router) tellEnd(x *relay, code uint32, why string, notBegun bool, u *peer.Unflushed) {
 	x.responses.leg.drop()
 	x.responses.leg.tell(u, func(b []byte) []byte { return appendRefusal(b, x.callerID, code, why, notBegun) })
 }
@@ -60,7 +60,7 @@ func appendRefusal(b []byte, id, code uint32, why string, notBegun bool) []byte 
 }
 
 // endCaller counts a call whose caller has its REPLY or is gone, and forgets the caller's end. The instance may still owe REPLY.
-func (rt *callRouter) endCaller(x *relay, code uint32, now int64) {
+func (rt *Router) endCaller(x *relay, code uint32, now int64) {
 	e, s := x.caller, x.service
 	delete(e.made, x.callerID)
 	if x.single {
@@ -78,7 +78,7 @@ func (rt *callRouter) endCaller(x *relay, code uint32, now int64) {
 }
 
 // endServer forgets a call of which the instance sends nothing more. Calls that wait may take its place.
-func (rt *callRouter) endServer(x *relay, u *peer.Unflushed) {
+func (rt *Router) endServer(x *relay, u *peer.Unflushed) {
 	x.state = ended
 	e := x.server
 	if e == nil {

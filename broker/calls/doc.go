@@ -1,0 +1,7 @@
+// Package calls passes calls from the clients that make them to clients that offer their services. The Router has the services, and the
+// calls that wait until an instance is free. Each connection has an End, and each of its streams a Receiver, which gets the client's
+// frames. The Router reads the headers of frames and never a message. A call is a relay: it keeps the numbers that both ends have for
+// it, and their credit.
+//
+// The lock of the Router is taken before those of streams. Package calls knows no tag, no subscription and no engine.
+package calls
