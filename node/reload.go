@@ -24,7 +24,7 @@ const watchInterval = time.Second
 // themselves. On each signal from again, Watch reads all of them, changed or not, and reopens the access log. Files that cannot be
 // applied change nothing; their errors are logged, one a line.
 func (n *Node) Watch(ctx context.Context, loaded *config.Source, again <-chan os.Signal) {
-	w := watcher{node: n, file: loaded.Name(), loaded: loaded, tokens: tokenDigest(n.config())}
+	w := watcher{node: n, file: loaded.Name(), loaded: loaded, content: contentDigest(n.config())}
 	select {
 	case <-n.Ready():
 	case <-ctx.Done():
@@ -65,19 +65,19 @@ func (n *Node) HoldReloads() (release func()) {
 
 // watcher is the state of one Watch.
 type watcher struct {
-	node   *Node
-	file   string
-	loaded *config.Source    // as it was last read
-	unread bool              // it could not be read since
-	tokens [sha256.Size]byte // of the token files when they were last read
-	seen   []fileState       // of all files at the last check
-	read   bool              // the files were read in state seen
+	node    *Node
+	file    string
+	loaded  *config.Source    // as it was last read
+	unread  bool              // it could not be read since
+	content [sha256.Size]byte // contentDigest when the files were last read
+	seen    []fileState       // of all files at the last check
+	read    bool              // the files were read in state seen
 }
 
-// tokenDigest returns a hash that changes when the content of a token file does.
-func tokenDigest(cfg *config.Config) (sum [sha256.Size]byte) {
+// contentDigest returns a hash that changes when the content of a file does that the configuration names.
+func contentDigest(cfg *config.Config) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	for _, file := range slices.Concat(cfg.TokenFiles(), cfg.LoginFiles()) {
+	for _, file := range cfg.ContentFiles() {
 		data, err := regularfile.Read(file, password.MaxFile)
 		fmt.Fprintf(h, "%q %q %v\n", file, data, err != nil)
 	}
@@ -105,7 +105,7 @@ func stateOf(file string) fileState {
 func (w *watcher) check() {
 	cfg := w.node.config()
 	var now []fileState
-	for _, file := range slices.Concat(w.loaded.Watched(), cfg.Guests(), cfg.TokenFiles(), cfg.LoginFiles()) {
+	for _, file := range slices.Concat(w.loaded.Watched(), cfg.Guests(), cfg.ContentFiles()) {
 		now = append(now, stateOf(file))
 	}
 	if !slices.Equal(now, w.seen) {
@@ -116,7 +116,7 @@ func (w *watcher) check() {
 		return
 	}
 	w.read = true
-	if w.unread || w.loaded.Stale() || w.node.guestsChanged() || tokenDigest(cfg) != w.tokens {
+	if w.unread || w.loaded.Stale() || w.node.guestsChanged() || contentDigest(cfg) != w.content {
 		w.reload()
 	}
 }
@@ -135,7 +135,7 @@ func (w *watcher) reload() {
 		w.unreadable(err)
 		return
 	}
-	w.tokens = tokenDigest(cfg)
+	w.content = contentDigest(cfg)
 	if err := w.node.applyChecked(cfg); err != nil {
 		w.refused(err)
 	}

@@ -9,20 +9,22 @@ import (
 	"example.com/ferry/internal/pace"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
 // Check returns all errors in c as Errors, or nil. formats are the formats that payload conditions may name.
 func (c *Config) Check(formats []format.Format) error {
-	_, err := c.compile(formats, nil)
+	_, err := c.CompileAfter(formats, nil)
 	return err
 }
 
 // Compiled is a Config that was checked, with its routing tables.
 type Compiled struct {
 	cfg    *Config
-	tables []*route.Table // of the listeners
+	tables []*route.Table        // of the listeners
+	pages  []exchange.ErrorPages // of the listeners
 }
 
 // table returns the table of the listener that has the name of l, or nil.
@@ -45,15 +47,6 @@ func (c *Config) Compile(formats []format.Format) (*Compiled, error) {
 // CompileAfter is Compile for the next configuration of a proxy that runs with before, or nil. Routes that stay are not
 // compiled again, and keep their rate limits and retry budgets: see route.NewAfter.
 func (c *Config) CompileAfter(formats []format.Format, before *Compiled) (*Compiled, error) {
-	tables, err := c.compile(formats, before)
-	if err != nil {
-		return nil, err
-	}
-	return &Compiled{c, tables}, nil
-}
-
-// compile checks c and returns the routing table of each listener.
-func (c *Config) compile(formats []format.Format, before *Compiled) ([]*route.Table, error) {
 	k := checker{cfg: c, clusters: map[string]bool{}, protocols: map[string]upstream.Protocol{}, spoken: map[string]upstream.Protocol{}}
 	for i := range c.Clusters {
 		k.cluster(fmt.Sprintf("clusters[%d]", i), i)
@@ -62,7 +55,7 @@ func (c *Config) compile(formats []format.Format, before *Compiled) ([]*route.Ta
 		k.add("listeners", "none: a proxy needs an address clients can connect to")
 	}
 	names, addresses := map[string]int{}, map[string]int{}
-	tables := make([]*route.Table, len(c.Listeners))
+	made := &Compiled{c, make([]*route.Table, len(c.Listeners)), make([]exchange.ErrorPages, len(c.Listeners))}
 	for i := range c.Listeners {
 		l, at := &c.Listeners[i], fmt.Sprintf("listeners[%d]", i)
 		if first, ok := names[l.name()]; ok {
@@ -71,13 +64,17 @@ func (c *Config) compile(formats []format.Format, before *Compiled) ([]*route.Ta
 			k.add(at+".address", "%q stands in listeners[%d] already", l.Address, first)
 		}
 		names[l.name()], addresses[l.Address] = i, i
-		tables[i] = k.listener(at, l, formats, before.table(l))
+		made.tables[i] = k.listener(at, l, formats, before.table(l))
+		made.pages[i] = k.errorPages(at, l)
 	}
 	k.errs.AddAt("proxy", "overload", c.Overload.Check())
 	if err := c.AccessLog.Check(); err != nil {
 		k.errs.AddAt("proxy", "access_log", err)
 	}
-	return tables, k.errs.Err()
+	if len(k.errs) > 0 {
+		return nil, k.errs
+	}
+	return made, nil
 }
 
 type checker struct {
@@ -158,6 +155,23 @@ func (k *checker) listener(at string, l *Listener, formats []format.Format, befo
 		k.add(at+".protocol", "%q: write %s, %s, %s or %s", l.Protocol, HTTP1, HTTP2, HTTP, Bolt)
 	}
 	return table
+}
+
+// errorPages reads the error pages of a listener.
+func (k *checker) errorPages(at string, l *Listener) exchange.ErrorPages {
+	pages, err := exchange.ReadErrorPages(l.ErrorPages)
+	k.errs.AddAt("proxy", at, err)
+	if l.Protocol == Bolt && l.ErrorPages != nil {
+		k.add(at+".error_pages", "is for HTTP: leave it out with protocol %s", Bolt)
+	}
+	for i, page := range l.ErrorPages {
+		for n, name := range page.Clusters {
+			if !k.clusters[name] {
+				k.add(fmt.Sprintf("%s.error_pages[%d].clusters[%d]", at, i, n), "there is no cluster %q: add it to clusters", name)
+			}
+		}
+	}
+	return pages
 }
 
 // speaks notes that a listener's routes name these clusters. It reports whether there are all of them, and the listener can forward to each.

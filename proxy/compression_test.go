@@ -93,9 +93,9 @@ type fetched struct {
 	wire int    // bytes of the body as they came
 }
 
-func fetchEncoded(t *testing.T, c *http.Client, method, url, accept string) fetched {
+func fetchEncoded(t *testing.T, c *http.Client, url, accept string) fetched {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestCompression(t *testing.T) {
 				{"size=10240&content-type=text/plain&status=404", "gzip", "gzip"},
 			} {
 				name := servers + " to " + version + ": " + o.query + " for " + o.accept
-				got := fetchEncoded(t, c, "GET", "http://"+hostOf(p)+"/?"+o.query+"&etag=%22v1%22&accept-ranges=bytes", o.accept)
+				got := fetchEncoded(t, c, "http://"+hostOf(p)+"/?"+o.query+"&etag=%22v1%22&accept-ranges=bytes", o.accept)
 				size, _ := strconv.Atoi(got.Request.URL.Query().Get("size"))
 				if got.Header.Get("Content-Encoding") != o.want || o.want != "br" && got.body != prose(size) {
 					t.Errorf("%s: got encoding %q and %d bytes of content, want %q and %d", name, got.Header.Get("Content-Encoding"), len(got.body), o.want, size)
@@ -200,17 +200,45 @@ func TestCompression(t *testing.T) {
 					t.Errorf("%s: got trailers %v", name, got.Trailer)
 				}
 			}
-			for _, o := range []struct{ method, query string }{{"HEAD", "size=10240"}, {"GET", "size=0&status=204"}, {"GET", "size=0&status=304"}} {
-				got := fetchEncoded(t, c, o.method, "http://"+hostOf(p)+"/?content-type=text/plain&"+o.query, "gzip")
-				if got.Header.Get("Content-Encoding") != "" || o.method == "HEAD" && got.ContentLength != 10240 {
-					t.Errorf("%s to %s: %s %s: got %v", servers, version, o.method, o.query, got.Header)
+			get := "http://" + hostOf(p) + "/?etag=%22v1%22&accept-ranges=bytes&"
+			for _, o := range []struct{ method, query, accept, known, encoding, etag, vary string }{
+				{"HEAD", "size=10240&content-type=text/plain", "gzip", "", "gzip", `W/"v1"`, "Accept-Encoding"},
+				{"HEAD", "size=10240&content-type=text/plain", "", "", "", `"v1"`, "Accept-Encoding"},
+				{"HEAD", "size=10240&content-type=image/png", "gzip", "", "", `"v1"`, ""},
+				{"GET", "status=204&content-type=text/plain", "gzip", "", "", `"v1"`, ""},
+				{"GET", "status=304", "gzip", `"v0", W/"v1"`, "", `W/"v1"`, "Accept-Encoding"},
+				{"GET", "status=304", "", `W/"v1"`, "", `"v1"`, "Accept-Encoding"},
+				{"GET", "status=304", "gzip", `"v1", W/"v2"`, "", `"v1"`, "Accept-Encoding"},
+				{"GET", "status=304&cache-control=no-transform", "gzip", `W/"v1"`, "", `"v1"`, ""},
+			} {
+				req, err := http.NewRequestWithContext(t.Context(), o.method, get+o.query, http.NoBody)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for name, value := range map[string]string{"Accept-Encoding": o.accept, "If-None-Match": o.known} {
+					if value != "" {
+						req.Header.Set(name, value)
+					}
+				}
+				got, err := c.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = got.Body.Close()
+				length := int64(-1)
+				if o.method == "HEAD" && o.encoding == "" {
+					length = 10240
+				}
+				h := got.Header
+				if h.Get("Content-Encoding") != o.encoding || h.Get("Etag") != o.etag || h.Get("Vary") != o.vary || o.method == "HEAD" && got.ContentLength != length {
+					t.Errorf("%s to %s: %+v: got Content-Length %d, %v", servers, version, o, got.ContentLength, h)
 				}
 			}
 			// A cache has to know that another client gets another body.
-			if got := fetchEncoded(t, c, "GET", "http://"+hostOf(p)+"/?size=10240&content-type=text/plain", "br"); got.Header.Get("Vary") != "Accept-Encoding" {
+			if got := fetchEncoded(t, c, "http://"+hostOf(p)+"/?size=10240&content-type=text/plain", "br"); got.Header.Get("Vary") != "Accept-Encoding" {
 				t.Errorf("%s to %s: unchanged for this client: got Vary %q", servers, version, got.Header.Get("Vary"))
 			}
-			if got := fetchEncoded(t, c, "GET", "http://"+hostOf(p)+"/?size=10240&content-type=text/plain&vary=Origin,%20accept-encoding", "gzip"); len(got.Header["Vary"]) != 1 {
+			if got := fetchEncoded(t, c, "http://"+hostOf(p)+"/?size=10240&content-type=text/plain&vary=Origin,%20accept-encoding", "gzip"); len(got.Header["Vary"]) != 1 {
 				t.Errorf("%s to %s: got Vary %q", servers, version, got.Header["Vary"])
 			}
 		}
@@ -246,7 +274,7 @@ func TestCompressionOfRoutes(t *testing.T) {
 		{"/own?size=20480&content-type=text/css", ""},
 		{"/own?size=200&content-type=image/bmp", "gzip"},
 	} {
-		if got := fetchEncoded(t, c, "GET", "http://"+hostOf(p)+o.path, "gzip"); got.Header.Get("Content-Encoding") != o.want {
+		if got := fetchEncoded(t, c, "http://"+hostOf(p)+o.path, "gzip"); got.Header.Get("Content-Encoding") != o.want {
 			t.Errorf("%s: got encoding %q, want %q", o.path, got.Header.Get("Content-Encoding"), o.want)
 		}
 	}
@@ -324,7 +352,7 @@ func TestCompressedSlowClients(t *testing.T) {
 		slow = append(slow, c)
 	}
 	quick := clientsOf(t)["HTTP/2"]
-	if got := fetchEncoded(t, quick, "GET", "http://"+hostOf(p)+"/?size=10240&content-type=text/plain", "zstd"); got.body != prose(10240) {
+	if got := fetchEncoded(t, quick, "http://"+hostOf(p)+"/?size=10240&content-type=text/plain", "zstd"); got.body != prose(10240) {
 		t.Errorf("beside slow clients: got %d bytes", len(got.body))
 	}
 	slow[0].Close() // in the middle of its response

@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
 	"example.com/ferry/proxy/http2"
 	"example.com/ferry/proxy/limit"
@@ -106,6 +107,9 @@ type Listener struct {
 	// protocol of HTTP.
 	Compression *route.Compression `yaml:"compression,omitempty"`
 
+	// ErrorPages replace the bodies of error responses. They need a protocol of HTTP.
+	ErrorPages []exchange.ErrorPage `yaml:"error_pages,omitempty"`
+
 	// Limits bound what clients may use. Without it, the defaults hold, which are the same on every address.
 	Limits limit.Config `yaml:"limits,omitempty"`
 
@@ -195,4 +199,14 @@ func (c *Config) loops(maxConns int) *loop.Config {
 	}
 	out.MaxConns = (maxConns + out.Loops - 1) / out.Loops
 	return out
+}
+
+// ErrorPageFiles returns the files of error_pages of all listeners. Their pages are those of the time when the configuration was read.
+func (c *Config) ErrorPageFiles() (files []string) {
+	for i := range c.Listeners {
+		for _, page := range c.Listeners[i].ErrorPages {
+			files = append(files, page.File)
+		}
+	}
+	return files
 }

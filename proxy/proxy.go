@@ -53,7 +53,7 @@ type Proxy struct {
 // errors in cfg. A failure of the system, such as a port in use, is another error. The Proxy refers to cfg, which
 // must not be changed afterwards.
 func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error) {
-	tables, err := cfg.compile(formats, nil)
+	compiled, err := cfg.CompileAfter(formats, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	log.Info("connections that are accepted", "max_connections", maxConns, "memory", bytesize.Size(budget), "from", source)
 	p := &Proxy{
 		formats: formats, log: log, group: group, metrics: traffic.NewMetrics(len(group.Loops())), certs: store, layers: tlslayer.New(len(group.Loops()), nil),
-		parts: parts{cfg: &Config{}}, nodeCertificate: cfg.NodeCertificate, inherited: cfg.State,
+		parts: parts{Compiled: &Compiled{cfg: &Config{}}}, nodeCertificate: cfg.NodeCertificate, inherited: cfg.State,
 	}
 	for _, l := range group.Loops() {
 		p.compressors = append(p.compressors, exchange.NewCompressor(l))
@@ -85,7 +85,7 @@ func New(cfg *Config, formats []format.Format, log *slog.Logger) (*Proxy, error)
 	p.conns.SetMax(maxConns)
 	p.newManager(&cfg.Overload, allowed)
 	p.reloading.Lock()
-	first, err := p.build(cfg, tables)
+	first, err := p.build(compiled)
 	if err != nil {
 		p.reloading.Unlock()
 		ended, cancel := context.WithCancel(context.Background())

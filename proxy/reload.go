@@ -75,8 +75,7 @@ func (s httpService) use(l *Listener, p *exchange.Plan) {
 
 // parts are the objects that a reload replaces.
 type parts struct {
-	cfg       *Config
-	tables    []*route.Table // of the listeners
+	*Compiled
 	access    *traffic.Log
 	listeners map[string]*listener      // key is the listener's name
 	plans     map[string]*exchange.Plan // of the listeners, by the same key
@@ -165,13 +164,13 @@ func (p *Proxy) Prepare(cfg *Config) (*Change, error) {
 func (p *Proxy) Compiled() *Compiled {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &Compiled{p.parts.cfg, p.parts.tables}
+	return p.parts.Compiled
 }
 
 // PrepareCompiled is Prepare for a configuration that was compiled with the formats of the proxy. It is called once for each.
 func (p *Proxy) PrepareCompiled(compiled *Compiled) (*Change, error) {
 	p.reloading.Lock()
-	c, err := p.prepare(compiled.cfg, compiled.tables)
+	c, err := p.prepare(compiled)
 	if err != nil {
 		p.reloading.Unlock()
 		return nil, err
@@ -180,14 +179,14 @@ func (p *Proxy) PrepareCompiled(compiled *Compiled) (*Change, error) {
 }
 
 // prepare is Prepare with reloading held, which makes parts and closed constant.
-func (p *Proxy) prepare(cfg *Config, tables []*route.Table) (*Change, error) {
+func (p *Proxy) prepare(compiled *Compiled) (*Change, error) {
 	if p.closed {
 		return nil, fmt.Errorf("proxy: reload: %w", net.ErrClosed)
 	}
-	if err := p.parts.fixed(cfg); err != nil {
+	if err := p.parts.fixed(compiled.cfg); err != nil {
 		return nil, err
 	}
-	return p.build(cfg, tables)
+	return p.build(compiled)
 }
 
 // fixed returns an error for each setting in which cfg differs from p though it cannot change while the proxy runs.
@@ -309,10 +308,10 @@ func (p *Proxy) Reopen() error {
 	return p.parts.access.Reopen()
 }
 
-// build creates the objects that cfg adds. The caller holds reloading.
-func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error) {
-	old := p.parts
-	next := parts{cfg: cfg, tables: tables, access: old.access, listeners: map[string]*listener{}, plans: map[string]*exchange.Plan{}, clusters: map[string]*cluster{}}
+// build creates the objects that a configuration adds. The caller holds reloading.
+func (p *Proxy) build(compiled *Compiled) (_ *Change, err error) {
+	old, cfg := p.parts, compiled.cfg
+	next := parts{Compiled: compiled, access: old.access, listeners: map[string]*listener{}, plans: map[string]*exchange.Plan{}, clusters: map[string]*cluster{}}
 	defer func() {
 		if err != nil {
 			p.giveUp(next, old)
@@ -347,11 +346,12 @@ func (p *Proxy) build(cfg *Config, tables []*route.Table) (_ *Change, err error)
 	var added []*listener
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
-		plans[i] = exchange.NewPlanAfter(old.plans[l.name()], l.name(), tables[i], known, p.metrics, next.access)
+		plans[i] = exchange.NewPlanAfter(old.plans[l.name()], l.name(), compiled.tables[i], known, p.metrics, next.access)
 		next.plans[l.name()] = plans[i]
 		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
 		plans[i].Dates, plans[i].AsIs, plans[i].ReasonHeader = true, l.Path == route.AsIs, l.ReasonHeader
 		plans[i].Compression, plans[i].Compressors = l.Compression, p.compressors
+		plans[i].ErrorPages = compiled.pages[i]
 		plans[i].Connectors = connectors(l, plans[i].Clusters, len(p.group.Loops()))
 		if bound := old.listenerAt(l); bound != nil {
 			plans[i].Listener = bound.counts.Renamed(l.name())

@@ -60,9 +60,13 @@ func (l *Logins) Named(id Identity, open bool) (hash password.Hash, more passwor
 	return hash, l.ACL.Of(id.Name)
 }
 
-// LoginFiles returns the files of users that mqtt names.
-func (c *Config) LoginFiles() []string {
-	return slices.DeleteFunc([]string{c.MQTT.PasswordFile, c.MQTT.ACLFile}, func(file string) bool { return file == "" })
+// ContentFiles returns the files that the configuration names and whose content is a part of it: of tokens, of the users of mqtt, and of error pages.
+func (c *Config) ContentFiles() []string {
+	files := append(c.TokenFiles(), c.MQTT.PasswordFile, c.MQTT.ACLFile)
+	if c.Proxy != nil {
+		files = append(files, c.Proxy.ErrorPageFiles()...)
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
 }
 
 // checkLogins reads the files of users, and checks that each user has grants.

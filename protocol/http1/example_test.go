@@ -65,12 +65,9 @@ func ExampleError() {
 	var refused *http1.Error
 	if errors.As(err, &refused) {
 		fmt.Println(refused)
-		answer := http1.AppendLocalResponse(nil, refused.Status, head.Method, true)
-		fmt.Println(strings.Split(string(answer), "\r\n")[0])
 	}
 	// Output:
 	// http1: both Content-Length and Transfer-Encoding at offset 76: respond with 400 and close the connection
-	// HTTP/1.1 400 Bad Request
 }
 
 // A chunked response is forwarded to a client of HTTP/1.0, which does not support chunks. So only the content is forwarded.

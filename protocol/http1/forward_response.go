@@ -6,6 +6,10 @@ import (
 	"example.com/ferry/protocol/httprule"
 )
 
+// Continue is the interim response that a client with Head.Expect waits for before it sends the body. RFC 9110, section
+// 15.2.1.
+const Continue = "HTTP/1.1 100 Continue\r\n\r\n"
+
 // ResponseEdit says how a response's head changes before the proxy forwards it to a client. The zero value only removes the
 // fields that are meant for the server's connection.
 type ResponseEdit struct {

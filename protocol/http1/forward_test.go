@@ -1,11 +1,6 @@
 package http1
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 )
@@ -135,31 +130,5 @@ func TestEditsRefused(t *testing.T) {
 	}
 	if err := (&Limits{}).Validate(); err != nil {
 		t.Errorf("the zero limits: %v", err)
-	}
-}
-
-func TestAnswers(t *testing.T) {
-	for _, status := range []int{400, 404, 408, 413, 414, 417, 431, 500, 501, 502, 503, 504, 505, 599} {
-		want := status
-		if status == 599 {
-			want = 500
-		}
-		for _, closes := range []bool{false, true} {
-			for _, method := range []string{"GET", "HEAD"} {
-				requestMethod := MethodOf([]byte(method))
-				in := bufio.NewReader(bytes.NewReader(AppendLocalResponse(nil, status, requestMethod, closes)))
-				r, err := http.ReadResponse(in, &http.Request{Method: method})
-				if err != nil {
-					t.Fatal(err)
-				}
-				body, err := io.ReadAll(r.Body)
-				if err != nil || r.StatusCode != want || r.Close != closes || (len(body) == 0) != (method == "HEAD") || in.Buffered() != 0 {
-					t.Errorf("%d to %s: got %d, close %v, body %q, %d bytes behind it, %v", status, method, r.StatusCode, r.Close, body, in.Buffered(), err)
-				}
-				if r.Status != fmt.Sprintf("%d %s", want, http.StatusText(want)) && want != 413 && want != 414 {
-					t.Errorf("%d: reason %q", status, r.Status)
-				}
-			}
-		}
 	}
 }

@@ -20,25 +20,45 @@ func (x *Exchange) compression() *route.Compression {
 	return c
 }
 
-// noteEncodings notes which encodings the client of a request accepts, if the response may be compressed.
+// noteEncodings notes what the response depends on if it may be compressed: the encodings that the client of a request accepts, and the bodies that it has.
 func (r *Relay) noteEncodings(h RequestHead) {
 	c := r.compression()
-	if c == nil || r.GRPC || r.Changes.Upgrade || string(h.Method()) == http.MethodHead {
+	if c == nil || r.GRPC || r.Changes.Upgrade {
 		return
 	}
-	r.compresses, r.encodings = c, readAcceptEncoding(h)
+	r.compresses, r.coding = c, readAcceptEncoding(h).best()
+	for name, value := range h.All {
+		if bytes.EqualFold(name, ifNoneMatch) && bytes.Contains(value, weak) {
+			r.known = append(append(r.known, value...), ',')
+		}
+	}
 }
 
-// transform returns the head of the response as the client gets it. If the body is to be compressed, it sets Relay.body.
+// transform returns the head of the response as the client gets it. If the body is to be compressed, it sets Relay.body. Responses to HEAD, and those with
+// status 304, which have no body, say of it what the response to GET would: RFC 9110, sections 9.3.2 and 15.4.5.
 func (r *Relay) transform(h ResponseHead, end bool) ResponseHead {
-	if r.compresses == nil || end || !compressible(h) || !r.compresses.Covers(h.Get("content-type"), h.ContentLength()) {
+	if r.compresses == nil || !compressible(h) {
+		return h
+	}
+	kind, status := h.Get("content-type"), h.Status()
+	switch {
+	case status == http.StatusNotModified: // its content type is not known, as a rule
+		if kind != nil && !r.compresses.Covers(kind, -1) {
+			return h
+		}
+		return &changedHead{ResponseHead: h, weakened: r.coding != "" && r.knowsWeak(h.Get("etag"))}
+	case status == http.StatusNoContent, status == http.StatusPartialContent, end && !r.headOnly, !r.compresses.Covers(kind, h.ContentLength()):
 		return h
 	}
 	changed := &changedHead{ResponseHead: h}
-	if name := r.encodings.best(); name != "" {
+	switch {
+	case r.coding == "":
+	case r.headOnly:
+		changed.coding, changed.weakened = r.coding, true
+	default:
 		c := r.Plan.Compressors[r.Loop().Index()]
-		if e := c.encoder(name); e != nil {
-			changed.coding = name
+		if e := c.encoder(r.coding); e != nil {
+			changed.coding, changed.weakened = r.coding, true
 			r.body = &compressedBody{relay: r, compressor: c, encoder: e, then: compress.More}
 			if h.ContentLength() < 0 { // a stream of events, perhaps, whose client waits for each
 				r.body.then = compress.Flush
@@ -48,12 +68,19 @@ func (r *Relay) transform(h ResponseHead, end bool) ResponseHead {
 	return changed
 }
 
+// knowsWeak reports whether the client has said in If-None-Match that it has the body of a strong tag under the weak one: it has got the body
+// compressed.
+func (r *Relay) knowsWeak(tag []byte) bool {
+	for each := range bytes.SplitSeq(r.known, []byte(",")) {
+		if rest, is := bytes.CutPrefix(bytes.TrimSpace(each), weak); is && len(tag) > 0 && bytes.Equal(rest, tag) {
+			return true
+		}
+	}
+	return false
+}
+
 // compressible reports whether the head of a response permits another encoding of its body.
 func compressible(h ResponseHead) bool {
-	switch status := h.Status(); status {
-	case http.StatusNoContent, http.StatusPartialContent, http.StatusNotModified:
-		return false
-	}
 	for name, value := range h.All {
 		switch len(name) {
 		case len("digest"):
@@ -82,10 +109,12 @@ func compressible(h ResponseHead) bool {
 	return true
 }
 
-// changedHead is the head of a response that is compressed, or would be for a client that accepts it.
+// changedHead is the head of a response whose body is a page, is compressed, or would be for a client that accepts it.
 type changedHead struct {
 	ResponseHead
-	coding string // empty if the body passes unchanged
+	page     *errorPage // nil if the body is that of the server
+	coding   string     // empty if the body is not compressed
+	weakened bool       // the ETag becomes a weak one: the body is another, with the same meaning (RFC 9110, section 8.8.1)
 }
 
 // Received returns h as it came from the server.
@@ -102,32 +131,34 @@ var (
 	etagName     = []byte("etag")
 	acceptRanges = []byte("accept-ranges")
 	lengthName   = []byte("content-length")
+	typeName     = []byte("content-type")
 	encodingName = []byte("content-encoding")
+	ifNoneMatch  = []byte("if-none-match")
 	weak         = []byte("W/")
 )
 
-// All has the fields of the server, those that a compressed body changes, and Vary. An ETag becomes a weak one: the body is another, with
-// the same meaning (RFC 9110, section 8.8.1).
+// All has the fields of the server, those that the other body changes, and Vary if the body depends on the client.
 func (h *changedHead) All(yield func(name, value []byte) bool) {
-	varies := false
+	varies := h.page != nil
 	for name, value := range h.ResponseHead.All {
 		switch {
+		case h.page != nil && describesBody(name):
+			continue
 		case bytes.EqualFold(name, varyName):
 			varies = varies || bytes.Contains(bytes.ToLower(value), acceptEncodingName) || bytes.Contains(value, []byte("*"))
-		case h.coding == "":
-		case bytes.EqualFold(name, lengthName), bytes.EqualFold(name, acceptRanges):
+		case h.coding != "" && (bytes.EqualFold(name, lengthName) || bytes.EqualFold(name, acceptRanges)):
 			continue
-		case bytes.EqualFold(name, etagName) && !bytes.HasPrefix(value, weak):
+		case h.weakened && bytes.EqualFold(name, etagName) && !bytes.HasPrefix(value, weak):
 			value = append(bytes.Clone(weak), value...)
 		}
 		if !yield(name, value) {
 			return
 		}
 	}
-	if h.coding != "" && !yield(encodingName, []byte(h.coding)) {
+	switch {
+	case h.page != nil && !yield(typeName, []byte(h.page.fields[0].Value)), h.coding != "" && !yield(encodingName, []byte(h.coding)):
 		return
-	}
-	if !varies {
+	case !varies:
 		yield(varyName, varyValue)
 	}
 }
@@ -142,7 +173,10 @@ func (h *changedHead) Get(name string) []byte {
 }
 
 func (h *changedHead) ContentLength() int64 {
-	if h.coding != "" {
+	switch {
+	case h.page != nil:
+		return int64(len(h.page.body))
+	case h.coding != "":
 		return -1
 	}
 	return h.ResponseHead.ContentLength()

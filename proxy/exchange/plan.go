@@ -28,6 +28,8 @@ type Plan struct {
 	Compression *route.Compression // of responses of routes that have none of their own; nil means none. Set before the Plan is used
 	Compressors []*Compressor      // of the loops, by their index; empty compresses nothing. Set before the Plan is used
 
+	ErrorPages ErrorPages // set before the Plan is used
+
 	Terms *Terms // of the listener's TLS, set before the Plan is used; nil means cleartext
 
 	// The limits of the listener, set before the Plan is used.

@@ -3,7 +3,6 @@ package exchange
 import (
 	"errors"
 	"math"
-	"net/http"
 	"strconv"
 	"syscall"
 	"time"
@@ -13,8 +12,8 @@ import (
 	"example.com/ferry/proxy/traffic"
 )
 
-// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol. Relay.ErrorFields has
-// the fields of the response.
+// Rejection is the reason for a response of the proxy's own. It does not depend on the protocol. Exchange.ErrorResponse
+// has the response.
 type Rejection uint8
 
 // The rejections and the HTTP status of each.
@@ -78,17 +77,6 @@ func (x *Exchange) ErrorFields() (fields []http1.Pair) {
 		fields = append(fields, http1.Pair{Name: "X-Ferry-Reason", Value: x.reason.String()})
 	}
 	return fields
-}
-
-// ErrorText returns the body of an error response of the proxy's own: the status and its reason phrase, RFC 9110, section 15.
-func ErrorText(status int) string { return strconv.Itoa(status) + " " + StatusText(status) + "\n" }
-
-// StatusText returns the reason phrase of RFC 9110, section 15. That of package net/http for 413 is older.
-func StatusText(status int) string {
-	if status == http.StatusRequestEntityTooLarge {
-		return "Content Too Large"
-	}
-	return http.StatusText(status)
 }
 
 // refuseUntil is Refuse for a limit that accepts a request again after a time.

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"cmp"
+	"net/http"
 	"time"
 
 	"example.com/ferry/loop"
@@ -40,8 +41,10 @@ type Relay struct {
 	webSocket bool    // the request asks for a WebSocket
 	tunnel    *Tunnel // nil unless the request is a WebSocket
 
+	headOnly   bool               // the method is HEAD: the response has no body
 	compresses *route.Compression // what is configured for the response; nil if it is never compressed
-	encodings  acceptEncoding     // of the client; set if compresses is
+	coding     string             // the encoding that the client prefers; empty for none. Set if compresses is
+	known      []byte             // values of If-None-Match, each followed by a comma. Set if compresses is
 	body       *compressedBody    // nil unless the response is compressed
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
@@ -117,7 +120,7 @@ func (r *Relay) Release() {
 	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
 	r.path, r.size, r.webSocket, r.tunnel = httprule.Paths{}, headSize{}, false, nil
 	r.paths.Release()
-	r.compresses = nil
+	r.compresses, r.known, r.headOnly = nil, nil, false
 	r.dropBody()
 }
 
@@ -146,6 +149,9 @@ func (r *Relay) Forward(h RequestHead) (ok bool) {
 	}
 	if r.GRPC {
 		r.startCallTimeout(h)
+	}
+	if r.compression() != nil || len(r.Plan.ErrorPages) > 0 {
+		r.headOnly = string(h.Method()) == http.MethodHead
 	}
 	r.noteEncodings(h)
 	r.connect(false)
@@ -337,7 +343,7 @@ func (r *Relay) Interim(h ResponseHead) (pause bool) {
 	return r.down.ResponseFull()
 }
 
-// Response passes on the response's head. ok is false if the route retries a request on that status: the Upstream was
+// Response passes on the response's head. ok is false if the route retries a request on that status, or a page replaces the body: the Upstream was
 // canceled and must not use the Relay any more. framed asks for a framed body. If ok is true, ResponseEnd or
 // UpstreamFailed follows.
 func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
@@ -348,6 +354,10 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 		r.grpc = 0
 		r.cancel()
 		r.retry()
+		return false, false
+	}
+	if page := r.interceptedBy(h); page != nil {
+		r.replaceBody(h, page, outcome)
 		return false, false
 	}
 	tunnel := r.Changes.Upgrade && r.request == requestOpen && h.Status()/100 == 2

@@ -60,7 +60,7 @@ func TestDownstreamMeetsAnotherProtocol(t *testing.T) {
 		}, proxytest.CRLF("HTTP/1.1 200 OK\nX-Set: new\nConnection: close\n\nhello"), true},
 		{"that fails", post, func(u *proxytest.Upstream) {
 			u.Fail(exchange.Failure{Cause: route.OnConnectFailure, TimedOut: true})
-		}, string(wire.AppendLocalResponse(nil, 504, wire.MethodPost, false)), false},
+		}, errorResponse(504), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {

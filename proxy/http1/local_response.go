@@ -3,22 +3,15 @@ package http1
 import (
 	"strconv"
 
-	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 
 	wire "example.com/ferry/protocol/http1"
 )
 
-// respondStatus sends a response of the proxy's own. No response has started yet.
+// respondStatus sends an error response of the proxy's own. No response has started yet.
 func (d *downstreamSide) respondStatus(status int) {
-	if fields := d.relay.ErrorFields(); fields != nil {
-		d.respond(status, append(fields, wire.Pair{Name: "Content-Type", Value: "text/plain"}), exchange.ErrorText(status))
-		return
-	}
-	d.keepAlive = d.keepsConnection()
-	d.writeHead(wire.AppendLocalResponse(d.loopState.scratch[:0], status, d.head.Method, !d.keepAlive))
-	d.countRequest(status)
-	d.responseOver()
+	fields, body := d.relay.ErrorResponse(status)
+	d.respond(status, fields, body)
 }
 
 // respond sends the fixed response of a route.

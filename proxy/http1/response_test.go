@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,9 +11,8 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
-
-	wire "example.com/ferry/protocol/http1"
 )
 
 // respondAlways starts a server that writes the same raw response to each request. If closes is true, the server then
@@ -34,7 +34,13 @@ func respondAlways(tb testing.TB, response string, closes bool) string {
 	})
 }
 
-var badGateway = string(wire.AppendLocalResponse(nil, 502, wire.MethodGet, false))
+// errorResponse is a response of the proxy's own on a connection that stays open.
+func errorResponse(status int) string {
+	text := fmt.Sprintf("%d %s", status, exchange.StatusText(status))
+	return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: keep-alive\r\n\r\n%[1]s\n", text, len(text)+1)
+}
+
+var badGateway = errorResponse(502)
 
 func TestResponses(t *testing.T) {
 	const get = "GET / HTTP/1.1\nHost: a\n\n"

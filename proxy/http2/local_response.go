@@ -10,17 +10,14 @@ import (
 	wire "example.com/ferry/protocol/http2"
 )
 
-// respondStatus sends a response of the proxy's own with a short text. No response has started yet.
+// respondStatus sends an error response of the proxy's own. No response has started yet.
 func (d *downstreamSide) respondStatus(status int) {
 	if d.relay.GRPC {
 		d.respondGRPC(exchange.GRPCStatusOf(status), exchange.StatusText(status))
 		return
 	}
-	e := d.beginLocal(status)
-	e.FieldString("content-type", "text/plain")
-	writePairs(e, d.relay.ErrorFields())
-	d.loopState.scratch = append(d.loopState.scratch[:0], exchange.ErrorText(status)...)
-	d.endLocal(e, d.loopState.scratch)
+	fields, body := d.relay.ErrorResponse(status)
+	d.respond(status, fields, body)
 }
 
 // writePairs writes fields whose names may have upper-case letters.

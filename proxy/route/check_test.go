@@ -63,6 +63,8 @@ func TestCheck(t *testing.T) {
 		{"redirect scheme", rule(route.Rule{Redirect: &route.Redirect{Scheme: "ftp"}}), first + ".redirect.scheme", "https"},
 		{"redirect host", rule(route.Rule{Redirect: &route.Redirect{Host: "h/a"}}), first + ".redirect.host", "h/a"},
 		{"redirect path", rule(route.Rule{Redirect: &route.Redirect{Path: "/a b"}}), first + ".redirect.path", "/a b"},
+		{"redirect port", rule(route.Rule{Redirect: &route.Redirect{Port: 65536}}), first + ".redirect.port", "65535"},
+		{"two redirect ports", rule(route.Rule{Redirect: &route.Redirect{Host: "h:1", Port: 2}}), first + ".redirect.port", "give one"},
 		{"redirect in circles", rule(route.Rule{Redirect: &route.Redirect{Status: 307}}), first + ".redirect", "the request itself"},
 		{"redirect path and prefix", rule(route.Rule{Redirect: &route.Redirect{Path: "/a", Prefix: "/b"}, Match: route.Match{Prefix: "/"}}), first + ".redirect.prefix", "give one"},
 		{"redirect prefix of nothing", rule(route.Rule{Redirect: &route.Redirect{Prefix: "/b"}}), first + ".redirect.prefix", "to replace"},

@@ -92,7 +92,12 @@ func (b *builder) checkLocalResponses(at fieldPath, r *Route) {
 			b.addError(at.dot("scheme"), "%q: write http or https", c.Scheme)
 		}
 		if *c == (Redirect{Status: c.Status}) {
-			b.addError(at, "leads back to the request itself: give scheme, host, path, prefix or strip_query")
+			b.addError(at, "leads back to the request itself: give scheme, host, port, path, prefix or strip_query")
+		}
+		if c.Port < 0 || c.Port > 65535 {
+			b.addError(at.dot("port"), "%d: write 1 to 65535", c.Port)
+		} else if c.Port > 0 && len(trimPort([]byte(c.Host))) < len(c.Host) {
+			b.addError(at.dot("port"), "%d is given together with the port of host %q: give one of them", c.Port, c.Host)
 		}
 		if c.Path != "" && c.Prefix != "" {
 			b.addError(at.dot("prefix"), "%q is given together with path: give one of them", c.Prefix)

@@ -10,8 +10,9 @@ import (
 
 // Compression compresses the bodies of responses with gzip or zstd, as the client's Accept-Encoding says.
 //
-// A response passes unchanged if it has a Content-Encoding, a digest of its content, or Cache-Control: no-transform; if its status is 204, 206 or
-// 304; if it answers HEAD, or is one of gRPC; if its content type is another, or it is smaller than MinSize.
+// A response passes unchanged if it has a Content-Encoding, a digest of its content, or Cache-Control: no-transform; if its status is 204 or 206; if it
+// is one of gRPC; if its content type is another, or it is smaller than MinSize. Responses to HEAD, and those with status 304, have the Vary and the ETag
+// of the response that GET would get.
 type Compression struct {
 	// Types are the content types that are compressed: application/json, or text/* for all of one kind. Empty means text/*, JSON, XML,
 	// JavaScript, WebAssembly and SVG.

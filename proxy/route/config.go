@@ -192,6 +192,9 @@ type Redirect struct {
 	// Host is host or host:port.
 	Host string `yaml:"host,omitempty"`
 
+	// Port is the port of the Location. Its host is Host, or that of the request.
+	Port int `yaml:"port,omitempty"`
+
 	// Path replaces the whole path.
 	Path string `yaml:"path,omitempty"`
 

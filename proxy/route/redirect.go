@@ -1,20 +1,23 @@
 package route
 
+import "strconv"
+
 // AppendLocation appends the Location of the route's Redirect for req (RFC 9110, section 10.2.2). The Location is
-// relative if neither the scheme nor the host changes.
+// relative if neither scheme, host nor port changes.
 func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	c := r.Redirect
 	if c.Scheme != "" {
 		dst = append(append(dst, c.Scheme...), ':')
 	}
-	absolute := true
+	absolute := c.Host != "" || c.Scheme != "" || c.Port != 0
 	switch {
 	case c.Host != "":
 		dst = append(append(dst, "//"...), c.Host...)
-	case c.Scheme != "":
+	case absolute:
 		dst = append(append(dst, "//"...), trimPort(req.Host)...)
-	default:
-		absolute = false
+	}
+	if c.Port != 0 {
+		dst = strconv.AppendInt(append(dst, ':'), int64(c.Port), 10)
 	}
 	with, rest := c.Path, req.Path
 	switch {

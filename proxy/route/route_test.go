@@ -83,6 +83,10 @@ func TestLocation(t *testing.T) {
 		{"no foreign host", route.Match{}, route.Redirect{StripQuery: true}, "GET h//evil.test", "/.//evil.test"},
 		{"no foreign host behind a prefix", route.Match{SegmentPrefix: "/a"}, route.Redirect{Prefix: "/"}, "GET h/a//evil.test", "/.//evil.test"},
 		{"no foreign host by a backslash", route.Match{}, route.Redirect{StripQuery: true}, `GET h/\evil.test`, `/./\evil.test`},
+		{"host of the request and a port", route.Match{}, route.Redirect{Scheme: "https", Port: 8443}, "GET h:8080/a?b=1", "https://h:8443/a?b=1"},
+		{"address of the request and a port", route.Match{}, route.Redirect{Scheme: "https", Port: 8443}, "GET [::1]:80/a", "https://[::1]:8443/a"},
+		{"port alone", route.Match{}, route.Redirect{Port: 81}, "GET h//x", "//h:81//x"},
+		{"host and a port", route.Match{}, route.Redirect{Host: "g", Port: 81}, "GET h/a", "//g:81/a"},
 		{"two slashes of a host", route.Match{}, route.Redirect{Host: "g"}, "GET h//x", "//g//x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
