@@ -58,7 +58,8 @@ func SetTrailer(ctx context.Context, name, value string) error {
 
 // respondingCall returns the call of ctx with its mu locked.
 func respondingCall(ctx context.Context, name, value string) (*serverCall, error) {
-	if err := checkField(name, value); err != nil {
+	f := call.Field{Name: strings.ToLower(name), Value: value}
+	if err := f.Check(); err != nil {
 		return nil, err
 	}
 	c := callOf(ctx)
@@ -93,10 +94,8 @@ func WithMetadata(ctx context.Context, namesAndValues ...string) context.Context
 // part of it, unless WithMetadata has set another.
 func outgoing(ctx context.Context) (call.Metadata, *call.Status) {
 	m, _ := ctx.Value(metadataKey{}).(call.Metadata)
-	for _, f := range m {
-		if err := checkField(f.Name, f.Value); err != nil {
-			return nil, &call.Status{Code: call.InvalidArgument, Message: err.Error()}
-		}
+	if err := m.Check(); err != nil {
+		return nil, call.StatusOf(err)
 	}
 	c := callOf(ctx)
 	if c == nil || c.metadata == nil || m.Get("traceparent") != "" {
@@ -111,29 +110,4 @@ func outgoing(ctx context.Context) (call.Metadata, *call.Status) {
 		m = append(m, call.Field{Name: "tracestate", Value: state})
 	}
 	return m, nil
-}
-
-// checkField checks a field that this process sends, as call.Field describes it.
-func checkField(name, value string) error {
-	if name == "" {
-		return fmt.Errorf("rpc: a metadata field has no name")
-	}
-	for _, c := range []byte(name) {
-		if c != '-' && c != '_' && c != '.' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
-			return fmt.Errorf("rpc: metadata field %q: a name has letters, digits, - _ and . only", name)
-		}
-	}
-	lower := strings.ToLower(name)
-	if strings.HasPrefix(lower, "grpc-") || strings.HasPrefix(lower, "ferry-") {
-		return fmt.Errorf("rpc: metadata field %s: names that begin with grpc- or ferry- are reserved for protocols", name)
-	}
-	if strings.HasSuffix(lower, "-bin") {
-		return nil
-	}
-	for _, c := range []byte(value) {
-		if c < 0x20 || c > 0x7e {
-			return fmt.Errorf("rpc: metadata field %s: the value has the byte %#x: end the name in -bin for values that are not printable ASCII", name, c)
-		}
-	}
-	return nil
 }

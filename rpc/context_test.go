@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,11 @@ func TestMetadata(t *testing.T) {
 					return nil, err
 				}
 			}
+			for name, value := range map[string]string{"trailer-x": "x", "x": "é", "user-agent": "x"} {
+				if rpc.SetHeader(ctx, name, value) == nil || rpc.SetTrailer(ctx, name, value) == nil {
+					return nil, fmt.Errorf("%s is accepted, and the response would fail in some protocols", name)
+				}
+			}
 			if rpc.Peer(ctx) == nil {
 				return nil, errors.New("no peer")
 			}
@@ -41,7 +47,7 @@ func TestMetadata(t *testing.T) {
 	if err != nil || out.Message != "Bo,Al" || header.Get("served-by") != "a" || trailer.Get("cost") != "5" {
 		t.Errorf("got %v, %v, header %v, trailer %v", out, err, header, trailer)
 	}
-	for _, field := range [][]string{{"a b", "x"}, {"", "x"}, {"grpc-x", "x"}, {"Ferry-x", "x"}, {"x", "a\nb"}} {
+	for _, field := range [][]string{{"a b", "x"}, {"", "x"}, {"grpc-x", "x"}, {"Ferry-x", "x"}, {"trailer-x", "x"}, {"connect-x", "x"}, {"Date", "x"}, {"x", "a\nb"}, {"x", "é"}} {
 		_, err := rpc.Call[helloResponse](rpc.WithMetadata(t.Context(), field...), c, hello, &helloRequest{})
 		if !errors.Is(err, &call.Status{Code: call.InvalidArgument}) {
 			t.Errorf("%q: got %v, want InvalidArgument", field, err)

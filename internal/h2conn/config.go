@@ -34,6 +34,9 @@ type Config struct {
 	// IdleTimeout drains a connection that has had no stream for this long. Zero means never.
 	IdleTimeout time.Duration
 
+	// First are bytes of the peer that were read before, at most 4 KiB.
+	First []byte
+
 	// Linger is how long a closing connection writes what is queued, and waits for the peer to close its side. Zero means 2 s.
 	Linger time.Duration
 }

@@ -36,6 +36,10 @@ func (c *Conn) read() {
 	defer close(c.readEnd)
 	in := newReadBuffer()
 	defer in.release()
+	if first := c.cfg.First; len(first) > 0 {
+		in.add(copy(in.room(), first))
+		c.receive(in)
+	}
 	for {
 		n, err := c.raw.Read(in.room())
 		if n > 0 {

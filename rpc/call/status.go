@@ -96,3 +96,22 @@ func StatusOf(err error) *Status {
 	}
 	return &Status{Code: Unknown, Message: err.Error()}
 }
+
+// CodeOfHTTP returns the code for a response with a status of HTTP alone. doc/http-grpc-status-mapping.md of gRPC.
+func CodeOfHTTP(status int) Code {
+	switch status {
+	case 400:
+		return Internal
+	case 401:
+		return Unauthenticated
+	case 403:
+		return PermissionDenied
+	case 404:
+		return Unimplemented
+	case 413, 431: // the table has neither: as other implementations do with metadata above their limits
+		return ResourceExhausted
+	case 429, 502, 503, 504:
+		return Unavailable
+	}
+	return Unknown
+}

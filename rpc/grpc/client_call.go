@@ -48,7 +48,7 @@ func (cc *clientCall) headers(h *http2.Head, end bool) {
 // readHead judges the head of a response with messages.
 func (cc *clientCall) readHead(h *http2.Head) *call.Status {
 	if h.Status != 200 {
-		return statusf(codeOfHTTP(h.Status), "grpc: the server responds with HTTP status %d", h.Status)
+		return statusf(call.CodeOfHTTP(h.Status), "grpc: the server responds with HTTP status %d", h.Status)
 	}
 	field := h.Get("content-type")
 	if _, ok := cc.conn.content.received(field); !ok {
@@ -77,7 +77,7 @@ func (cc *clientCall) endWith(h *http2.Head) {
 	status, has := readStatus(h)
 	switch {
 	case !has && !h.Trailers && h.Status != 200:
-		status = statusf(codeOfHTTP(h.Status), "grpc: the server responds with HTTP status %d", h.Status)
+		status = statusf(call.CodeOfHTTP(h.Status), "grpc: the server responds with HTTP status %d", h.Status)
 	case !has:
 		status = statusf(call.Unknown, "grpc: the server ends the call without grpc-status")
 	}

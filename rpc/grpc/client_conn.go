@@ -220,7 +220,7 @@ func checkHead(head *call.Head) *call.Status {
 	if head.Compression != "" && !compress.Known(head.Compression) {
 		return statusf(call.InvalidArgument, "grpc: unknown compression %q: choose one of %s", head.Compression, compress.Names)
 	}
-	return checkMetadata(head.Metadata)
+	return call.StatusOf(head.Metadata.Check())
 }
 
 // Headers is of http2.Handler, as are the methods that follow.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/rpc/call"
 )
 
@@ -84,7 +85,7 @@ func (s *clientStream) Send(data []byte) error {
 	h2 := s.conn.h2
 	h2.Lock()
 	defer h2.Unlock()
-	if !s.awaitRoom(until{}) || !s.send(data, small != nil, false, until{}) {
+	if !s.awaitRoom(h2conn.Until{}) || !s.send(data, small != nil, false, h2conn.Until{}) {
 		return io.EOF
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/rpc/call"
 )
 
@@ -91,7 +92,7 @@ func (u *unaryCall) do(ctx context.Context, head *call.Head, data []byte) *call.
 		return status
 	}
 	u.unsent = false
-	sent := u.send(data, small != nil, true, until{done: ctx.Done(), timeout: timeout})
+	sent := u.send(data, small != nil, true, h2conn.Until{Done: ctx.Done(), Timeout: timeout})
 	h2.Unlock()
 	if !sent { // the call has ended, or must end now
 		if err := ctx.Err(); err != nil {

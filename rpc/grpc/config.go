@@ -3,6 +3,7 @@ package grpc
 import (
 	"time"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/protocol/http2"
@@ -66,6 +67,9 @@ type Config struct {
 	// Authority is the :authority of a client's calls. Empty means the address that was dialed.
 	Authority string `yaml:"authority,omitempty"`
 
+	// Others handles the requests of a connection that are not gRPC, such as those of jsonrpc.Protocol.OnHTTP2. Nil refuses them.
+	Others func(c *h2conn.Conn, peer *call.Peer) http2.Handler `yaml:"-"`
+
 	// Services are asked for a method before the Service of Listen is, such as those of package reflection.
 	Services []call.Service `yaml:"-"`
 }
@@ -100,7 +104,7 @@ func (c *Config) Check() error {
 			es.Add("grpc", f.name, "%d is negative: write 0 for the default", f.value)
 		}
 	}
-	if !printable(c.UserAgent) {
+	if !grpcwire.Printable(c.UserAgent) {
 		es.Add("grpc", "user_agent", "%q is not printable ASCII: choose another text", c.UserAgent)
 	}
 	if c.Authority != "" && !validAuthority(c.Authority) {

@@ -3,13 +3,12 @@ package grpc
 import (
 	"strings"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/rpc/call"
 )
 
-// The content types of gRPC begin with wirePrefix. A suffix after + names the encoding of the messages; without one they are Protocol
-// Buffers.
+// A suffix after + names the encoding of the messages of a content type of gRPC; without one they are Protocol Buffers.
 const (
-	wirePrefix    = "application/grpc"
 	contentPrefix = "application/"
 	protobuf      = "application/protobuf"
 )
@@ -19,24 +18,11 @@ func wireType(content string) (string, *call.Status) {
 	name, ok := strings.CutPrefix(content, contentPrefix)
 	switch {
 	case content == protobuf:
-		return wirePrefix, nil
-	case ok && name != "" && printable(name):
-		return wirePrefix + "+" + name, nil
+		return grpcwire.ContentType, nil
+	case ok && name != "" && grpcwire.Printable(name):
+		return grpcwire.ContentType + "+" + name, nil
 	}
 	return "", statusf(call.InvalidArgument, "grpc: content type %q cannot be named in gRPC: choose one that begins with %s", content, contentPrefix)
-}
-
-// contentType returns the content type of messages for a content-type of HTTP/2. ok is false if it is not gRPC's.
-func contentType(wire string) (content string, ok bool) {
-	wire, _, _ = strings.Cut(wire, ";") // parameters have no meaning
-	rest, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(wire)), wirePrefix)
-	switch {
-	case !ok || rest != "" && rest[0] != '+' || rest == "+" || !printable(rest):
-		return "", false
-	case rest == "" || rest == "+proto":
-		return protobuf, true
-	}
-	return contentPrefix + rest[1:], true
 }
 
 // received is a content-type that a peer has sent.
@@ -59,11 +45,13 @@ func (c *contentCache) received(field []byte) (r received, ok bool) {
 		return c.in, true
 	}
 	r.field = string(field)
-	if r.content, ok = contentType(r.field); !ok {
+	var encoding string
+	if r.wire, encoding, ok = grpcwire.MediaType(r.field); !ok {
 		return r, false
 	}
-	wire, _, _ := strings.Cut(r.field, ";")
-	r.wire = strings.ToLower(strings.TrimSpace(wire))
+	if r.content = protobuf; encoding != "" && encoding != "proto" {
+		r.content = contentPrefix + encoding
+	}
 	c.in = r
 	return r, true
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
@@ -98,14 +99,15 @@ func FuzzHeaders(f *testing.F) {
 	f.Add("a %41 é\n", int64(5e9), []byte("\x1a\x07\x0a\x01a\x12\x02bc"))
 	f.Add("100%", int64(1), []byte("\x08\x05\x12\x01m"))
 	f.Fuzz(func(t *testing.T, text string, n int64, details []byte) {
-		if got := readPercent(appendPercent(nil, text)); got != text {
+		if got := grpcwire.ReadPercent(grpcwire.AppendPercent(nil, text)); got != text {
 			t.Errorf("grpc-message: got %q, want %q", got, text)
 		}
-		readPercent([]byte(text))
-		if content, ok := contentType(text); ok {
-			if wire, status := wireType(content); status == nil {
-				if again, ok := contentType(wire); !ok || again != content {
-					t.Errorf("content type %q is %q on the wire and then %q", content, wire, again)
+		grpcwire.ReadPercent([]byte(text))
+		var cache contentCache
+		if r, ok := cache.received([]byte(text)); ok {
+			if wire, status := wireType(r.content); status == nil {
+				if again, ok := cache.received([]byte(wire)); !ok || again.content != r.content {
+					t.Errorf("content type %q is %q on the wire and then %q", r.content, wire, again.content)
 				}
 			}
 		}

@@ -74,6 +74,10 @@ func (l *listener) serve(nc net.Conn) {
 	c.cfg, c.server, c.account = l.cfg, true, held.New(l.held, l.cfg.MaxHeld)
 	c.h2 = h2conn.Server(nc, l.cfg.connection(), c)
 	c.peer.Ended = c.h2.Done()
+	if l.cfg.Others != nil {
+		c.others = l.cfg.Others(c.h2, &c.peer)
+		c.othersTurn, _ = c.others.(h2conn.Turner)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closing || len(l.conns) >= l.cfg.MaxConnections {

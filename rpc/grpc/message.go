@@ -1,18 +1,17 @@
 package grpc
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/rpc/call"
 )
 
-// A message on the wire is a flag (1 if it is compressed), its length in 4 bytes, big-endian, and its bytes. doc/PROTOCOL-HTTP2.md of
-// gRPC, Length-Prefixed-Message.
-const prefixSize = 5
+// prefixSize is the length of the prefix of a message on the wire.
+const prefixSize = grpcwire.PrefixSize
 
 // worthCompressing is the least size of a message that is compressed, in bytes.
 const worthCompressing = 256
@@ -25,25 +24,16 @@ func checkLength(message []byte) *call.Status {
 	return nil
 }
 
-// putPrefix writes the prefix of a message to p.
-func putPrefix(p []byte, compressed bool, length int) {
-	p[0] = 0
-	if compressed {
-		p[0] = 1
-	}
-	binary.BigEndian.PutUint32(p[1:], uint32(length))
-}
-
 // messageSize returns the size of the first message of p with its prefix. Its prefix alone may still be incomplete: the size is then
 // prefixSize.
 func messageSize(p []byte, limit int) (int, *call.Status) {
 	if len(p) < prefixSize {
 		return prefixSize, nil
 	}
-	n := binary.BigEndian.Uint32(p[1:])
+	flag, n := grpcwire.Prefix(p)
 	switch {
-	case p[0] > 1:
-		return 0, statusf(call.Internal, "grpc: a message begins with flag %d: only 0 and 1 are known", p[0])
+	case flag > 1:
+		return 0, statusf(call.Internal, "grpc: a message begins with flag %d: only 0 and 1 are known", flag)
 	case uint64(n) > uint64(limit):
 		return 0, statusf(call.ResourceExhausted, "grpc: a message of %d bytes exceeds max_message %d: send less, or raise the receiver's limit", n, limit)
 	}

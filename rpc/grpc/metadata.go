@@ -9,9 +9,6 @@ import (
 	"example.com/ferry/rpc/call"
 )
 
-// binarySuffix ends the names of fields whose values are any bytes, in base64 on the wire.
-const binarySuffix = "-bin"
-
 // reserved reports whether a field belongs to the protocol or to HTTP, so it is no metadata.
 func reserved[T string | []byte](name T) bool {
 	if len(name) > 5 && string(name[:5]) == "grpc-" {
@@ -24,46 +21,11 @@ func reserved[T string | []byte](name T) bool {
 	return false
 }
 
-// checkMetadata returns a status if a field of m cannot be sent.
-func checkMetadata(m call.Metadata) *call.Status {
-	for i := range m {
-		f := &m[i]
-		switch {
-		case !validName(f.Name):
-			return statusf(call.InvalidArgument, "grpc: metadata %q: use lower-case letters, digits, and - _ . only", f.Name)
-		case reserved(f.Name):
-			return statusf(call.InvalidArgument, "grpc: metadata %q is reserved for the protocol: choose another name", f.Name)
-		case !strings.HasSuffix(f.Name, binarySuffix) && !printable(f.Value):
-			return statusf(call.InvalidArgument, "grpc: metadata %q has a value that is not printable ASCII: let its name end with %s", f.Name, binarySuffix)
-		}
-	}
-	return nil
-}
-
-func validName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if c-'a' > 25 && c-'0' > 9 && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return name != ""
-}
-
-func printable(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
-}
-
-// writeMetadata writes the fields of m, which checkMetadata has accepted. HTTP/2 has no values with spaces at the ends, so these are cut.
+// writeMetadata writes the fields of m, which Check has accepted. HTTP/2 has no values with spaces at the ends, so these are cut.
 func writeMetadata(e *http2.Encoder, m call.Metadata) {
 	for i := range m {
 		f := &m[i]
-		if strings.HasSuffix(f.Name, binarySuffix) {
+		if strings.HasSuffix(f.Name, call.BinarySuffix) {
 			e.FieldString(f.Name, base64.RawStdEncoding.EncodeToString([]byte(f.Value)))
 		} else {
 			e.FieldString(f.Name, strings.Trim(f.Value, " "))
@@ -100,7 +62,7 @@ func readMetadata(h *http2.Head) (m call.Metadata, ok bool) {
 		name, value := h.Field(i)
 		switch {
 		case reserved(name):
-		case bytes.HasSuffix(name, []byte(binarySuffix)):
+		case bytes.HasSuffix(name, []byte(call.BinarySuffix)):
 			if m, ok = readBinary(m, add(name), value, add); !ok {
 				return nil, false
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/grpcwire"
+	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 )
@@ -324,72 +326,27 @@ func (p *pipe) fill(size int) error {
 // canSend reports whether messages can be sent. It needs the lock.
 func (p *pipe) canSend() bool { return p.stream != nil && p.broken == nil && !p.stream.Ended() }
 
-// until ends a wait. The channels may be nil.
-type until struct {
-	done    <-chan struct{}
-	timeout <-chan time.Time
-	idle    time.Duration // bounds each wait alone; 0 or negative means that it does not
+// sending is h2conn.Outgoing.Stream.
+func (p *pipe) sending() (s *http2.Stream, sendable bool) { return p.stream, p.broken == nil }
+
+// outgoing is p for the connection.
+func (p *pipe) outgoing() h2conn.Outgoing {
+	return h2conn.Outgoing{Stream: p.sending, Writable: p.writable}
 }
 
-// awaitRoom waits until the stream's queue has room. It needs the lock, and unlocks it while it waits. It returns false if the stream can
-// send nothing more, or at the end of until.
-func (p *pipe) awaitRoom(until until) bool {
-	var idle <-chan time.Time
-	for {
-		switch {
-		case !p.canSend():
-			return false
-		case !p.stream.Full():
-			return true
-		}
-		p.link.h2.Unlock()
-		if idle == nil && until.idle > 0 {
-			timer := time.NewTimer(until.idle)
-			defer timer.Stop()
-			idle = timer.C
-		}
-		ended := false
-		select {
-		case <-p.writable:
-		case <-until.done:
-			ended = true
-		case <-until.timeout:
-			ended = true
-		case <-idle:
-			ended = true
-		}
-		p.link.h2.Lock()
-		if ended {
-			return false
-		}
-	}
-}
+// awaitRoom waits until the stream's queue has room.
+func (p *pipe) awaitRoom(until h2conn.Until) bool { return p.link.h2.AwaitRoom(p.outgoing(), until) }
 
-// sendPiece is the largest part of a message that is passed to a stream at once, in bytes. The queue is at most this much above its
-// bound.
-const sendPiece = 32 << 10
-
-// send writes a message, and the end of the stream if end is set. It needs the lock. A message larger than sendPiece waits for room
-// between its pieces, as awaitRoom does. A message that cannot be completed resets the stream.
-func (p *pipe) send(message []byte, compressed, end bool, until until) bool {
-	n := min(len(message), sendPiece-prefixSize)
+// send writes a message, and the end of the stream if end is set. It needs the lock. A message larger than h2conn.Piece waits for room
+// between its pieces. A message that cannot be completed resets the stream.
+func (p *pipe) send(message []byte, compressed, end bool, until h2conn.Until) bool {
+	n := min(len(message), h2conn.Piece-prefixSize)
 	first := bufpool.Get(prefixSize + n)
 	first.B = first.B[:prefixSize]
-	putPrefix(first.B, compressed, len(message))
+	grpcwire.PutPrefix(first.B, compressed, len(message))
 	first.B = append(first.B, message[:n]...)
 	message = message[n:]
 	p.stream.Write(first.B, end && len(message) == 0)
 	first.Release()
-	for len(message) > 0 {
-		if !p.awaitRoom(until) {
-			if p.stream != nil {
-				p.stream.Reset(http2.Cancel) // nothing else may follow a part of a message
-			}
-			return false
-		}
-		n := min(len(message), sendPiece)
-		p.stream.Write(message[:n], end && n == len(message))
-		message = message[n:]
-	}
-	return true
+	return p.link.h2.WriteBody(p.outgoing(), message, end, until)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/transport"
 )
@@ -19,9 +20,6 @@ var _ call.Protocol = Protocol{}
 
 // Name returns grpc.
 func (Protocol) Name() string { return "grpc" }
-
-// alpn is the name of HTTP/2 in TLS. Clients of other implementations refuse servers that do not choose it.
-const alpn = "h2"
 
 // Dial connects to addr. It returns when the server has shown that it speaks HTTP/2. A transport with TLS offers h2.
 func (p Protocol) Dial(ctx context.Context, t transport.Transport, addr string) (call.Conn, error) {
@@ -63,7 +61,7 @@ func (p Protocol) config() (*Config, error) {
 // negotiating returns a transport that agrees with the peer on HTTP/2, if t can do so.
 func negotiating(t transport.Transport) transport.Transport {
 	if n, ok := t.(transport.Negotiator); ok {
-		return n.WithALPN(alpn)
+		return n.WithALPN(grpcwire.ALPN)
 	}
 	return t
 }

@@ -8,6 +8,7 @@ import (
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/internal/callctx"
@@ -174,8 +175,8 @@ func (sc *serverCall) Recv() ([]byte, error) {
 
 // SetHeader adds to the header.
 func (sc *serverCall) SetHeader(m call.Metadata) error {
-	if status := checkMetadata(m); status != nil {
-		return status
+	if err := m.Check(); err != nil {
+		return err
 	}
 	h2 := sc.conn.h2
 	h2.Lock()
@@ -200,7 +201,7 @@ func (sc *serverCall) Send(data []byte) error {
 		data = small.B
 		defer small.Release()
 	}
-	wait := until{done: sc.ctx.Done()}
+	wait := h2conn.Until{Done: sc.ctx.Done()}
 	h2 := sc.conn.h2
 	h2.Lock()
 	defer h2.Unlock()
@@ -249,10 +250,10 @@ func (sc *serverCall) writeHead(e *http2.Encoder) {
 // Finish ends the call. The header, the message and the status of a short response leave in one write. A message of more than 32 KiB waits
 // for the client's credit, as in Send: a client that reads nothing cannot make the server queue large responses.
 func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
-	if bad := checkMetadata(trailer); bad != nil {
+	if err := trailer.Check(); err != nil {
 		last, trailer = nil, nil
 		if status == nil {
-			status = statusf(call.Internal, "the handler sets an invalid trailer: %s", bad.Message)
+			status = statusf(call.Internal, "the handler sets an invalid trailer: %s", call.StatusOf(err).Message)
 		}
 	}
 	if bad := checkLength(last); bad != nil {
@@ -289,9 +290,9 @@ func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, t
 	}
 	if last != nil {
 		sc.writeHeader()
-		wait := until{}
-		if len(last) >= sendPiece {
-			wait.done, wait.idle = sc.ctx.Done(), sc.link.cfg.ResponseTimeout
+		wait := h2conn.Until{}
+		if len(last) >= h2conn.Piece {
+			wait.Done, wait.Idle = sc.ctx.Done(), sc.link.cfg.ResponseTimeout
 			sc.hold(len(last))
 		}
 		if !sc.send(last, compressed, false, wait) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/internal/grpcwire"
+	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/internal/callctx"
@@ -17,6 +19,9 @@ type serverConn struct {
 	listener *listener
 	peer     call.Peer
 	started  []*serverCall // calls whose handlers begin when all that was read is handled
+
+	others     http2.Handler // of requests that are not gRPC; nil if there is none
+	othersTurn h2conn.Turner // others, if it is one
 
 	gathering gathering
 }
@@ -34,7 +39,11 @@ type request struct {
 // Headers begins a call. The end of a client's trailers ends its messages.
 func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	if h.Trailers {
-		c.Data(s, nil, end)
+		c.Data(s, nil, end) // those of other requests are the end of a body, too
+		return
+	}
+	if c.others != nil && !grpcwire.IsGRPC(h) {
+		c.others.Headers(s, h, end)
 		return
 	}
 	r, httpStatus, status := c.readHead(h)
@@ -131,7 +140,7 @@ func lists(list []byte, name string) bool {
 func (c *serverConn) refuse(s *http2.Stream, httpStatus int, status *call.Status) {
 	e := s.BeginHeaders()
 	e.Status(httpStatus)
-	e.FieldString("content-type", wirePrefix)
+	e.FieldString("content-type", grpcwire.ContentType)
 	e.FieldString("grpc-accept-encoding", compress.Names)
 	writeStatus(e, status, statusRoom(c.h2.HTTP2().PeerMaxHeader(), nil))
 	e.End(true)
@@ -152,6 +161,9 @@ func (c *serverConn) Turn() {
 		c.started[i] = nil
 	}
 	c.started = c.started[:0]
+	if c.othersTurn != nil {
+		c.othersTurn.Turn()
+	}
 	c.watchRequests()
 }
 
@@ -162,7 +174,12 @@ const spared = held.Spared
 // Data adds to a request.
 func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
 	sc, ok := s.User.(*serverCall)
-	if !ok {
+	switch {
+	case ok:
+	case c.others != nil:
+		c.others.Data(s, piece, end)
+		return
+	default:
 		s.Consumed(len(piece))
 		return
 	}
@@ -184,6 +201,8 @@ func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
 func (c *serverConn) Reset(s *http2.Stream, why http2.StreamError) {
 	if sc, ok := s.User.(*serverCall); ok {
 		sc.reset(why)
+	} else if c.others != nil {
+		c.others.Reset(s, why)
 	} else {
 		s.Release()
 	}
@@ -193,6 +212,8 @@ func (c *serverConn) Reset(s *http2.Stream, why http2.StreamError) {
 func (c *serverConn) Writable(s *http2.Stream) {
 	if sc, ok := s.User.(*serverCall); ok {
 		signal(sc.writable)
+	} else if c.others != nil {
+		c.others.Writable(s)
 	}
 }
 

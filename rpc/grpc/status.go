@@ -5,34 +5,15 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 )
 
 func statusf(code call.Code, format string, args ...any) *call.Status {
 	return &call.Status{Code: code, Message: fmt.Sprintf(format, args...)}
-}
-
-// codeOfHTTP returns the code for a response without grpc-status. doc/http-grpc-status-mapping.md of gRPC.
-func codeOfHTTP(status int) call.Code {
-	switch status {
-	case 400:
-		return call.Internal
-	case 401:
-		return call.Unauthenticated
-	case 403:
-		return call.PermissionDenied
-	case 404:
-		return call.Unimplemented
-	case 413, 431: // the table has neither: as jsonrpc, and as other implementations do with metadata above their limits
-		return call.ResourceExhausted
-	case 429, 502, 503, 504:
-		return call.Unavailable
-	}
-	return call.Unknown
 }
 
 // codeOfReset returns the code for a stream that the peer has reset. doc/PROTOCOL-HTTP2.md of gRPC, section "Errors".
@@ -69,14 +50,11 @@ func statusOfReset(why http2.StreamError) *call.Status {
 // the call would lose its code. nil is OK.
 func writeStatus(e *http2.Encoder, s *call.Status, room int) {
 	if s == nil || s.Code == call.OK {
-		e.FieldString("grpc-status", "0")
+		grpcwire.WriteStatus(e, 0, "")
 		return
 	}
 	s = fitStatus(s, room)
-	e.FieldString("grpc-status", strconv.FormatUint(uint64(s.Code), 10))
-	if s.Message != "" {
-		e.Field([]byte("grpc-message"), appendPercent(nil, s.Message))
-	}
+	grpcwire.WriteStatus(e, uint32(s.Code), s.Message)
 	if len(s.Details) > 0 {
 		e.FieldString("grpc-status-details-bin", base64.RawStdEncoding.EncodeToString(appendRPCStatus(nil, s)))
 	}
@@ -93,11 +71,11 @@ func fitStatus(s *call.Status, room int) *call.Status {
 	}
 	fit := s.Fit(call.Room{
 		Bytes:  room,
-		Byte:   func(c byte) int { return percentSize(c) + inDetails },
+		Byte:   func(c byte) int { return grpcwire.PercentSize(c) + inDetails },
 		Detail: func(d *call.Detail) int { return (len(d.Type)+len(d.Value)+detailOverhead)*4/3 + 1 },
 	})
 	if len(s.Details) > 0 && len(fit.Details) == 0 { // the message has the room of the details
-		return (&call.Status{Code: s.Code, Message: s.Message}).Fit(call.Room{Bytes: room, Byte: percentSize})
+		return (&call.Status{Code: s.Code, Message: s.Message}).Fit(call.Room{Bytes: room, Byte: grpcwire.PercentSize})
 	}
 	return fit
 }
@@ -131,7 +109,7 @@ func statusRoom(maxHeader int, others call.Metadata) int {
 	room := maxHeader - statusFields
 	for _, f := range others {
 		room -= len(f.Name) + len(f.Value) + fieldOverhead
-		if strings.HasSuffix(f.Name, binarySuffix) {
+		if strings.HasSuffix(f.Name, call.BinarySuffix) {
 			room -= len(f.Value)/3 + 1 // base64
 		}
 	}
@@ -140,78 +118,22 @@ func statusRoom(maxHeader int, others call.Metadata) int {
 
 // readStatus returns the status that a head has, or nil if it is OK. has is false if the head has none.
 func readStatus(h *http2.Head) (s *call.Status, has bool) {
-	var code, message, details []byte
-	count := 0
-	for i := range h.Len() {
-		switch name, value := h.Field(i); string(name) {
-		case "grpc-status":
-			code = value
-			count++
-		case "grpc-message":
-			message = value
-		case "grpc-status-details-bin":
-			details = value
-		}
-	}
+	r := grpcwire.ReadStatus(h)
 	switch {
-	case count == 0:
+	case r.Count == 0:
 		return nil, false
-	case count > 1:
-		return statusf(call.Internal, "grpc: the response has %d fields grpc-status", count), true
-	case string(code) == "0":
+	case r.Count > 1:
+		return statusf(call.Internal, "grpc: the response has %d fields grpc-status", r.Count), true
+	case !r.Valid:
+		return statusf(call.Unknown, "grpc: the response has grpc-status %.100q, which is not a number", r.Text), true
+	case r.Code == 0:
 		return nil, true
 	}
-	n, err := strconv.ParseUint(string(code), 10, 32)
-	if err != nil {
-		return statusf(call.Unknown, "grpc: the response has grpc-status %.100q, which is not a number", code), true
-	}
-	if n == 0 {
-		return nil, true
-	}
-	s = &call.Status{Code: call.Code(n), Message: readPercent(message)}
-	if len(details) > 0 {
-		s.Details = readDetails(details)
+	s = &call.Status{Code: call.Code(r.Code), Message: r.Message}
+	if len(r.Details) > 0 {
+		s.Details = readDetails(r.Details)
 	}
 	return s, true
-}
-
-const hexDigits = "0123456789ABCDEF"
-
-// percentSize returns how many bytes percent-encoding makes of c within a text.
-func percentSize(c byte) int {
-	if c < ' ' || c > '~' || c == '%' {
-		return 3
-	}
-	return 1
-}
-
-// appendPercent appends text with all bytes percent-encoded that are no printable ASCII, and %.
-func appendPercent(dst []byte, text string) []byte {
-	for i := range len(text) {
-		c := text[i]
-		if percentSize(c) > 1 || c == ' ' && (i == 0 || i == len(text)-1) { // HTTP/2 allows no space at an end
-			dst = append(dst, '%', hexDigits[c>>4], hexDigits[c&15])
-		} else {
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
-// readPercent decodes what appendPercent has encoded. A % without two hexadecimal digits stands for itself.
-func readPercent(p []byte) string {
-	out := make([]byte, 0, len(p))
-	for i := 0; i < len(p); i++ {
-		if p[i] == '%' && i+2 < len(p) {
-			if n, err := strconv.ParseUint(string(p[i+1:i+3]), 16, 8); err == nil {
-				out = append(out, byte(n))
-				i += 2
-				continue
-			}
-		}
-		out = append(out, p[i])
-	}
-	return string(out)
 }
 
 // The keys of google.rpc.Status and google.protobuf.Any: field number and wire type.

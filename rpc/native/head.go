@@ -34,7 +34,7 @@ func appendMetadata(ext []byte, t wire.TLV, md call.Metadata) ([]byte, error) {
 		return ext, tooManyFields()
 	}
 	for _, f := range md {
-		if err := checkField(f); err != nil {
+		if err := checkField(&f); err != nil {
 			return ext, err
 		}
 		if t == wire.TLVMetadata {
@@ -57,25 +57,12 @@ func appendMetadata(ext []byte, t wire.TLV, md call.Metadata) ([]byte, error) {
 	return ext, nil
 }
 
-// checkField returns a *call.Status if f breaks the rules of call.Field.
-func checkField(f call.Field) error {
-	ok := f.Name != "" && len(f.Name) <= 255 && len(f.Name)+len(f.Value) < wire.MaxTLV
-	for i := 0; ok && i < len(f.Name); i++ {
-		c := f.Name[i]
-		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
+// checkField returns a *call.Status if f is not valid, or too long for the wire.
+func checkField(f *call.Field) error {
+	if len(f.Name) > 255 || len(f.Name)+len(f.Value) >= wire.MaxTLV {
+		return call.Errorf(call.InvalidArgument, "metadata %.80q of %d bytes is too long", f.Name, len(f.Value))
 	}
-	if !ok {
-		return &call.Status{Code: call.InvalidArgument, Message: fmt.Sprintf("metadata %.80q of %d bytes: names have lower-case letters, digits, - _ and . only", f.Name, len(f.Value))}
-	}
-	if n := len(f.Name); n > 4 && f.Name[n-4:] == "-bin" {
-		return nil
-	}
-	for i := range len(f.Value) {
-		if f.Value[i] < ' ' || f.Value[i] > '~' {
-			return &call.Status{Code: call.InvalidArgument, Message: fmt.Sprintf("metadata %s has a value that is not printable ASCII: end its name in -bin", f.Name)}
-		}
-	}
-	return nil
+	return f.Valid()
 }
 
 // parseTraceParent returns the trace context that a traceparent of 55 characters stands for. ok is false if formatting it would not
@@ -114,7 +101,7 @@ func parseMetadata(ext []byte, t wire.TLV) (md call.Metadata, err error) {
 		default:
 			continue
 		}
-		if err := checkField(f); err != nil {
+		if err := checkField(&f); err != nil {
 			return nil, err
 		}
 		if len(md) == maxFields {

@@ -154,7 +154,7 @@ func (in *incoming) SetHeader(md call.Metadata) error {
 		return errHeaderSent
 	}
 	for _, f := range md {
-		if err := checkField(f); err != nil {
+		if err := checkField(&f); err != nil {
 			return err
 		}
 	}

@@ -40,13 +40,12 @@ func pass(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.H
 	return nil
 }
 
-// passed returns the metadata that is passed on: the fields of HTTP end here, and not each protocol could carry them.
+// passed returns the metadata that is passed on. The fields of HTTP end here, and so do others that not each protocol can carry.
 func passed(m call.Metadata) call.Metadata {
-	ofHTTP := func(f call.Field) bool { return call.OfHTTP(f.Name) }
-	if !slices.ContainsFunc(m, ofHTTP) {
+	if m.Check() == nil {
 		return m
 	}
-	return slices.DeleteFunc(slices.Clone(m), ofHTTP)
+	return slices.DeleteFunc(slices.Clone(m), func(f call.Field) bool { return f.Check() != nil })
 }
 
 // passing is a call that is passed on.

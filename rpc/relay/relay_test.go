@@ -22,7 +22,7 @@ import (
 )
 
 // TestFieldsOfHTTP: a server of gRPC behind one of HTTP, which adds fields of its own such as Date, serves clients of HTTP/1.1. Metadata passes, and fields of
-// HTTP do not, in both directions.
+// HTTP, reserved names and values that are not ASCII do not, in both directions.
 func TestFieldsOfHTTP(t *testing.T) {
 	t.Parallel()
 	var got http.Header
@@ -32,6 +32,8 @@ func TestFieldsOfHTTP(t *testing.T) {
 		w.Header().Set("Content-Type", "application/grpc")
 		w.Header().Set("Accept-Encoding", "identity")
 		w.Header().Set("X-Head", "h")
+		w.Header().Set("Trailer-X-Other", "not every protocol has such names")
+		w.Header().Set("X-Latin", "caf\u00e9")
 		w.Header().Set("Trailer", "Grpc-Status, X-Tail")
 		_, _ = w.Write([]byte("\x00\x00\x00\x00\x012"))
 		w.Header().Set("Grpc-Status", "0")
@@ -65,7 +67,7 @@ func TestFieldsOfHTTP(t *testing.T) {
 	if body, err := io.ReadAll(resp.Body); err != nil || resp.StatusCode != http.StatusOK || string(body) != "2" {
 		t.Fatalf("got %s, %q, %v", resp.Status, body, err)
 	}
-	if got.Get("X-A") != "1" || resp.Header.Get("X-Head") != "h" || resp.Header.Get("Trailer-X-Tail") != "t" || resp.Header.Get("Accept-Encoding") != "" {
+	if got.Get("X-A") != "1" || resp.Header.Get("X-Head") != "h" || resp.Header.Get("Trailer-X-Tail") != "t" || resp.Header.Get("Accept-Encoding")+resp.Header.Get("Trailer-X-Other")+resp.Header.Get("X-Latin") != "" {
 		t.Errorf("the server got %v, the client %v", got, resp.Header)
 	}
 }

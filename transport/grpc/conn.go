@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/bufpool"
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/transport"
@@ -21,7 +22,7 @@ import (
 
 const (
 	// maxMessage is the size of the messages that are sent, in bytes: with its prefix, a message is one frame.
-	maxMessage = 16<<10 - prefixSize
+	maxMessage = 16<<10 - grpcwire.PrefixSize
 	// giveBack is the number of bytes that Read takes before the peer gets them back as window.
 	giveBack = 16 << 10
 )
@@ -105,12 +106,14 @@ func (c *conn) consumed(n int) {
 func (c *conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	message := bufpool.Get(prefixSize + min(len(p), maxMessage))
+	message := bufpool.Get(grpcwire.PrefixSize + min(len(p), maxMessage))
 	defer message.Release()
 	sent := 0
 	for sent < len(p) {
 		n := min(len(p)-sent, maxMessage)
-		message.B = append(appendPrefix(message.B[:0], n), p[sent:sent+n]...)
+		message.B = message.B[:grpcwire.PrefixSize]
+		grpcwire.PutPrefix(message.B, false, n)
+		message.B = append(message.B, p[sent:sent+n]...)
 		if err := c.send(message.B); err != nil {
 			return sent, c.opError("write", err)
 		}
@@ -189,7 +192,7 @@ func (c *conn) finish() {
 	case c.dialed:
 		c.stream.Write(nil, true)
 	default:
-		writeStatus(c.stream, statusOK, "")
+		writeStatus(c.stream, 0, "")
 		if c.stream.Queued() > 0 { // release follows when it is sent
 			c.closed, c.over = true, true
 			c.limit = time.AfterFunc(c.linger, c.abandon)

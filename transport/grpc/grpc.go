@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/transport"
@@ -44,7 +45,7 @@ type Config struct {
 type Transport struct {
 	cfg    Config
 	scheme string
-	below  *tcp.Transport
+	below  transport.Transport
 }
 
 var _ transport.Transport = (*Transport)(nil)
@@ -62,8 +63,8 @@ func NewTLS(c *Config) *Transport {
 	t := newTransport(c, "grpcs")
 	t.below = tcp.NewTLS(&tcp.Config{
 		KeepAlive: t.cfg.KeepAlive, HandshakeTimeout: t.cfg.HandshakeTimeout, MaxHandshakes: t.cfg.MaxHandshakes,
-		ClientTLS: withHTTP2(t.cfg.ClientTLS), ServerTLS: withHTTP2(t.cfg.ServerTLS), Listen: t.cfg.Listen,
-	})
+		ClientTLS: t.cfg.ClientTLS, ServerTLS: t.cfg.ServerTLS, Listen: t.cfg.Listen,
+	}).WithALPN(grpcwire.ALPN)
 	return t
 }
 
@@ -82,25 +83,6 @@ func newTransport(c *Config, scheme string) *Transport {
 		t.cfg.Linger = 5 * time.Second
 	}
 	return t
-}
-
-// withHTTP2 returns c with the protocol that clients of gRPC negotiate.
-func withHTTP2(c *tls.Config) *tls.Config {
-	if c == nil {
-		c = &tls.Config{}
-	}
-	c = c.Clone()
-	c.NextProtos = []string{"h2"}
-	if forClient := c.GetConfigForClient; forClient != nil {
-		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			chosen, err := forClient(hello)
-			if chosen == nil || err != nil {
-				return nil, err
-			}
-			return withHTTP2(chosen), nil
-		}
-	}
-	return c
 }
 
 // Scheme returns grpc or grpcs.
@@ -135,7 +117,7 @@ func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, erro
 	e.Scheme([]byte(scheme))
 	e.Path([]byte(Method))
 	e.Authority([]byte(addr))
-	e.FieldString("content-type", contentType)
+	e.FieldString("content-type", grpcwire.ContentType)
 	e.FieldString("te", "trailers")
 	e.End(false)
 	c.h2.Unlock()
@@ -168,7 +150,7 @@ func (c *clientConn) Headers(_ *http2.Stream, h *http2.Head, end bool) {
 		c.conn.fail(fmt.Errorf("grpc: the server responds with the HTTP status %d: is it a server of gRPC?", h.Status))
 	case end:
 		c.conn.end(statusError(h))
-	case !h.Trailers && !isGRPC(h.Get("content-type")):
+	case !h.Trailers && !grpcwire.IsGRPC(h):
 		c.conn.fail(fmt.Errorf("grpc: the server responds with content-type %.40q: is it a server of gRPC?", h.Get("content-type")))
 	}
 }

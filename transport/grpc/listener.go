@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/transport"
@@ -58,6 +58,12 @@ func (l *listener) accept() {
 		go c.serve()
 	}
 }
+
+// The codes of gRPC that a listener responds with.
+const (
+	statusUnimplemented = 12
+	statusUnavailable   = 14
+)
 
 var errNoCall = errors.New("grpc: the client has made no call in time")
 
@@ -121,7 +127,7 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 		return
 	}
 	e := s.BeginHeaders()
-	if string(h.Method) != "POST" || !isGRPC(h.Get("content-type")) {
+	if string(h.Method) != "POST" || !grpcwire.IsGRPC(h) {
 		e.Status(415) // gRPC, doc/PROTOCOL-HTTP2.md
 		e.FieldString("content-length", "0")
 		e.End(true)
@@ -129,8 +135,8 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 		return
 	}
 	e.Status(200)
-	e.FieldString("content-type", contentType)
-	refuse := func(code int, message string) {
+	e.FieldString("content-type", grpcwire.ContentType)
+	refuse := func(code uint32, message string) {
 		e.End(false)
 		writeStatus(s, code, message)
 		s.Release()
@@ -139,7 +145,7 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	case string(h.Path) != Method:
 		message := fmt.Sprintf("unknown method %.100q: this listener carries connections of ferry's own protocol (%s), not calls of gRPC: "+
 			"use a client of ferry, such as ferry call grpc://ADDRESS, or call services of the node at one of its listeners h2c:// or h2://", h.Path, Method)
-		refuse(statusUnimplemented, strings.ReplaceAll(message, "%", "%25")) // grpc-message is percent-encoded
+		refuse(statusUnimplemented, message)
 		return
 	case c.l.ctx.Err() != nil:
 		refuse(statusUnavailable, "the listener is closed")

@@ -1,37 +1,17 @@
 package grpc
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
+	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/protocol/http2"
 )
 
-const (
-	contentType = "application/grpc"
-	prefixSize  = 5 // a byte that says whether the message is compressed, and its length as uint32
-)
-
-// The codes of gRPC that this package uses.
-const (
-	statusOK            = 0
-	statusUnimplemented = 12
-	statusUnavailable   = 14
-)
-
-func isGRPC(value []byte) bool { return strings.HasPrefix(string(value), contentType) }
-
-func appendPrefix(dst []byte, n int) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, 0), uint32(n))
-}
-
 // messageReader finds the content of messages in DATA, in pieces of any size.
 type messageReader struct {
-	prefix [prefixSize]byte
+	prefix [grpcwire.PrefixSize]byte
 	have   int   // bytes of prefix
 	left   int64 // bytes of the message's content that have not arrived
 }
@@ -44,13 +24,14 @@ func (r *messageReader) next(p []byte) (content, rest []byte, err error) {
 		n := copy(r.prefix[r.have:], p)
 		r.have += n
 		p = p[n:]
-		if r.have < prefixSize {
+		if r.have < len(r.prefix) {
 			return nil, p, nil
 		}
-		if r.prefix[0] != 0 {
+		flag, length := grpcwire.Prefix(r.prefix[:])
+		if flag != 0 {
 			return nil, nil, errCompressed
 		}
-		r.have, r.left = 0, int64(binary.BigEndian.Uint32(r.prefix[1:]))
+		r.have, r.left = 0, int64(length)
 	}
 	n := int(min(r.left, int64(len(p))))
 	r.left -= int64(n)
@@ -115,23 +96,18 @@ func (c *conn) reset(why http2.StreamError) {
 
 // statusError returns io.EOF for a call that ended in order, or an error with the status in the trailers.
 func statusError(h *http2.Head) error {
-	text := string(h.Get("grpc-status"))
-	code, err := strconv.Atoi(text)
-	switch {
-	case err != nil:
-		return fmt.Errorf("grpc: the call ended with the status %.20q, which is no number", text)
-	case code == statusOK:
-		return io.EOF
+	switch s := grpcwire.ReadStatus(h); {
+	case !s.Valid:
+		return fmt.Errorf("grpc: the call ended with the status %.20q, which is no number", s.Text)
+	case s.Code != 0:
+		return fmt.Errorf("grpc: the server ended the call with status %d: %.200q", s.Code, s.Message)
 	}
-	return fmt.Errorf("grpc: the server ended the call with status %d: %.200q", code, h.Get("grpc-message"))
+	return io.EOF
 }
 
 // writeStatus ends a response by trailers with the status of the call.
-func writeStatus(s *http2.Stream, code int, message string) {
+func writeStatus(s *http2.Stream, code uint32, message string) {
 	e := s.BeginHeaders()
-	e.FieldString("grpc-status", strconv.Itoa(code))
-	if message != "" {
-		e.FieldString("grpc-message", message)
-	}
+	grpcwire.WriteStatus(e, code, message)
 	e.End(true)
 }
