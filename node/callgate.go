@@ -19,7 +19,7 @@ import (
 	"example.com/ferry/transport/memory"
 )
 
-// callGate is a listener of ordinary clients of gRPC, and of JSON over HTTP/1.1: it passes their calls to the clients of the node that serve them. A client has a connection of its
+// callGate is a listener of ordinary clients of gRPC and of JSON over HTTP: it passes their calls to the clients of the node that serve them. A client has a connection of its
 // own to the broker, within the process and with its credentials, so that identity, grants and limits are those of a client of ferry.
 type callGate struct {
 	*broker.Listener
@@ -50,13 +50,14 @@ func (n *Node) listenCalls(l *listener, t transport.Transport, addr string, vali
 		}
 		return c, err
 	}}
+	json := jsonrpc.Protocol{MaxConns: places, MaxMessage: maxCallMessage}
 	g := &callGate{Listener: n.broker.NewListener(inside, validate)}
 	for _, p := range []struct {
 		protocol call.Protocol
 		of       transport.Listener
 	}{
-		{grpc.Protocol{Config: &grpc.Config{MaxConnections: places, MaxMessage: maxCallMessage}}, http2},
-		{jsonrpc.Protocol{MaxConns: places, MaxMessage: maxCallMessage}, http1},
+		{grpc.Protocol{Config: &grpc.Config{MaxConnections: places, MaxMessage: maxCallMessage, Others: json.OnHTTP2(gate)}}, http2},
+		{json, http1},
 	} {
 		l, err := p.protocol.Listen(context.Background(), boundTransport{t, p.of}, addr, gate)
 		if err != nil {

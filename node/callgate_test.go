@@ -268,7 +268,10 @@ func TestGateJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	addr := addressOf(t, n, "h2c://127.0.0.1:0")
-	post := func(token, path, body string) (status int, response string) {
+	two := &http.Transport{Protocols: new(http.Protocols)}
+	two.Protocols.SetUnencryptedHTTP2(true)
+	defer two.CloseIdleConnections()
+	post := func(by http.RoundTripper, token, path, body string) (status int, response string) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+path, strings.NewReader(body))
@@ -277,7 +280,7 @@ func TestGateJSON(t *testing.T) {
 		}
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+token)
-		resp, err := http.DefaultClient.Do(r)
+		resp, err := (&http.Client{Transport: by}).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,8 +303,10 @@ func TestGateJSON(t *testing.T) {
 		{"no grant", "other-token-00000", "/greeter.Greeter/Hello", `{"value":"Bo"}`, 403, "permission_denied"},
 		{"an unknown token", "unknown-token-000", "/greeter.Greeter/Hello", `{"value":"Bo"}`, 401, "unauthenticated"},
 	} {
-		if status, response := post(row.token, row.path, row.body); status != row.status || !strings.Contains(response, row.want) {
-			t.Errorf("%s: HTTP status %d, %q, want %d and %q", row.what, status, response, row.status, row.want)
+		for version, by := range map[string]http.RoundTripper{"HTTP/1.1": http.DefaultTransport, "HTTP/2": two} {
+			if status, response := post(by, row.token, row.path, row.body); status != row.status || !strings.Contains(response, row.want) {
+				t.Errorf("%s over %s: HTTP status %d, %q, want %d and %q", row.what, version, status, response, row.status, row.want)
+			}
 		}
 	}
 }

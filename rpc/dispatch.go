@@ -58,9 +58,9 @@ func (s *Server) Serve(ctx context.Context, cm call.Method, st call.ServerStream
 	c.metadata, c.peer = st.Head().Metadata, st.Peer()
 	defer c.finish()
 	active, inMethod := s.active.Add(1), m.stats.inFlight.Add(1)
+	c.status = s.overloaded(active)
 	switch {
-	case s.cfg.MaxCalls > 0 && active > int64(s.cfg.MaxCalls):
-		c.status = statusf(call.ResourceExhausted, "overloaded: %d calls are in progress, which is ServerConfig.MaxCalls", s.cfg.MaxCalls)
+	case c.status != nil:
 	case m.maxCalls > 0 && inMethod > m.maxCalls:
 		c.status = statusf(call.ResourceExhausted, "overloaded: %d calls of %s are in progress, which is its MaxCalls", m.maxCalls, m.name)
 	case ctx.Err() != nil:
@@ -72,6 +72,22 @@ func (s *Server) Serve(ctx context.Context, cm call.Method, st call.ServerStream
 		c.run()
 	}
 	c.returned = true
+}
+
+// overloaded returns a status if so many calls are too many.
+func (s *Server) overloaded(active int64) *call.Status {
+	if s.cfg.MaxCalls <= 0 || active <= int64(s.cfg.MaxCalls) {
+		return nil
+	}
+	return statusf(call.ResourceExhausted, "overloaded: %d calls are in progress, which is ServerConfig.MaxCalls", s.cfg.MaxCalls)
+}
+
+// Admit implements call.Admitter: a server with too many calls in progress refuses a large request before it is read.
+func (s *Server) Admit(context.Context, *call.Head, *call.Peer) error {
+	if status := s.overloaded(s.active.Load() + 1); status != nil {
+		return status
+	}
+	return nil
 }
 
 // run calls interceptors and handler, and encodes the response.

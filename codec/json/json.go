@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"example.com/ferry/codec"
 	"example.com/ferry/codec/internal/carries"
@@ -17,8 +18,9 @@ import (
 type Codec struct{}
 
 var (
-	_ codec.Codec   = Codec{}
-	_ codec.Checker = Codec{}
+	_ codec.Codec    = Codec{}
+	_ codec.Appender = Codec{}
+	_ codec.Checker  = Codec{}
 )
 
 var rules = carries.Rules{
@@ -56,17 +58,41 @@ var textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 func (Codec) Name() string { return "json" }
 
 // Marshal encodes v as encoding/json does: it obeys struct tags, calls Marshalers, and escapes <, > and &.
-func (Codec) Marshal(v any) ([]byte, error) {
-	var data []byte
+func (c Codec) Marshal(v any) ([]byte, error) { return c.Append(nil, v) }
+
+// Append appends the encoding of v to dst, without a copy between them.
+func (Codec) Append(dst []byte, v any) ([]byte, error) {
+	e := encoders.Get().(*encoder)
+	e.dst = dst
 	err := years.Check(v)
 	if err == nil {
-		data, err = json.Marshal(v)
+		err = e.Encode(v)
 	}
+	data := e.dst
+	e.dst = nil
+	encoders.Put(e)
 	if err != nil {
-		return nil, fmt.Errorf("json: marshal %T: %w", v, err)
+		return dst, fmt.Errorf("json: marshal %T: %w", v, err)
 	}
-	return data, nil
+	return data[:len(data)-1], nil // without the line break behind it
 }
+
+// encoder is an encoder that appends to dst.
+type encoder struct {
+	*json.Encoder
+	dst []byte
+}
+
+func (e *encoder) Write(p []byte) (int, error) {
+	e.dst = append(e.dst, p...)
+	return len(p), nil
+}
+
+var encoders = sync.Pool{New: func() any {
+	e := &encoder{}
+	e.Encoder = json.NewEncoder(e)
+	return e
+}}
 
 // Unmarshal decodes one JSON value into the variable that v points to. In a variable of type any, a number is a float64,
 // rounded as encoding/json does.

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"net"
 	"syscall"
+	"time"
 )
 
 // Alive reports whether an idle connection can take a request: nothing has arrived on it, neither its end nor a goodbye. It does not block.
 // Of transports without a descriptor it knows nothing, and reports true.
 func (c *Client) Alive() bool {
+	c.SetDeadline(time.Time{}) // one that has passed ends each use of the descriptor
 	nc := c.nc
 	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		nc = wrapped.NetConn()

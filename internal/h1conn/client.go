@@ -6,16 +6,19 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/http1"
 )
 
-// Client is a client's end of a connection. One goroutine uses it at a time; deadlines are those of its NetConn.
+// Client is a client's end of a connection. One goroutine uses it at a time.
 type Client struct {
 	source
 	limits *http1.Limits
 	most   int // bytes of the body of a response
 	out    []byte
+	timed  bool // a deadline is set
 }
 
 // NewClient returns the client's end of nc. The body of a response has at most maxBody bytes.
@@ -26,13 +29,30 @@ func NewClient(nc net.Conn, limits *http1.Limits, maxBody int) *Client {
 // NetConn returns the connection.
 func (c *Client) NetConn() net.Conn { return c.nc }
 
+// SetDeadline bounds the next requests. The zero time removes the bound, which costs nothing if there is none.
+func (c *Client) SetDeadline(at time.Time) {
+	if c.timed || !at.IsZero() {
+		_ = c.nc.SetDeadline(at)
+		c.timed = !at.IsZero()
+	}
+}
+
 // Result is a response.
 type Result struct {
 	Status    int
 	Fields    []Field
-	Body      []byte
-	KeepAlive bool // another request may follow
-	Unhandled bool // the server has certainly not handled the request. It is set beside errors, too
+	Body      []byte // until Release
+	KeepAlive bool   // another request may follow
+	Unhandled bool   // the server has certainly not handled the request. It is set beside errors, too
+	body      *bufpool.Buf
+}
+
+// Release gives back the memory of Body. It may be left out.
+func (r *Result) Release() {
+	if r.body != nil {
+		r.body.Release()
+		r.Body, r.body = nil, nil
+	}
 }
 
 const usualFields = 8 // of a response
@@ -80,8 +100,10 @@ func (c *Client) Do(method, target string, fields []Field, body []byte) (Result,
 		return r, ErrGoodbye
 	}
 	var err error
-	if r.Body, err = c.readBody(&b, c.most, nil); err != nil {
+	if r.body, err = c.readBody(&b, c.most, nil); err != nil {
 		return r, err
+	} else if r.body != nil {
+		r.Body = r.body.B
 	}
 	r.KeepAlive = r.KeepAlive && c.r == c.w
 	return r, nil

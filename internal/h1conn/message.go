@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"strings"
+	"time"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/http1"
 )
 
@@ -33,6 +35,18 @@ type source struct {
 	buf  []byte
 	r, w int // buf[r:w] has arrived and is not consumed
 	head http1.Head
+
+	limit  time.Duration // bounds what is read from the next read on; 0 leaves the deadline. Most messages arrive in one piece, and need none
+	readBy time.Time     // the deadline that idle connections have; zero if another one is set
+}
+
+// read reads from the connection. The limit begins.
+func (s *source) read(p []byte) (int, error) {
+	if s.limit > 0 {
+		_ = s.nc.SetReadDeadline(time.Now().Add(s.limit))
+		s.limit, s.readBy = 0, time.Time{}
+	}
+	return s.nc.Read(p)
 }
 
 // fill reads once. It keeps what is not consumed.
@@ -46,7 +60,7 @@ func (s *source) fill() error {
 	case s.w == len(s.buf):
 		s.buf = append(s.buf, make([]byte, len(s.buf))...)
 	}
-	n, err := s.nc.Read(s.buf[s.w:])
+	n, err := s.read(s.buf[s.w:])
 	if s.w += n; n > 0 {
 		return nil
 	}
@@ -94,50 +108,48 @@ func lower(name []byte) {
 // ErrTooLarge is the error of a body that is longer than allowed.
 var ErrTooLarge = errors.New("http1: the body is longer than allowed")
 
-// readBody reads the body behind the head, up to most bytes. grow, if not nil, is called before memory is taken; its error ends the reading.
-func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (body []byte, err error) {
-	room := func(n int) error {
-		if cap(body)-len(body) >= n {
-			return nil
+// readBody reads the body behind the head, up to most bytes, into memory of the pool; nil if it is empty. grow, if not nil, is called before memory is
+// taken; its error ends the reading.
+func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (body *bufpool.Buf, err error) {
+	defer func() {
+		if err != nil && body != nil {
+			body.Release()
+			body = nil
 		}
-		size := max(2*cap(body), len(body)+n)
-		if grow != nil {
-			if err := grow(size - cap(body)); err != nil {
-				return err
-			}
-		}
-		body = append(make([]byte, 0, size), body...)
-		return nil
-	}
+	}()
 	for !b.Done() {
-		if int64(len(body))+b.Known() > int64(most) {
-			return nil, ErrTooLarge
+		have := 0
+		if body != nil {
+			have = len(body.B)
+		}
+		if int64(have)+b.Known() > int64(most) {
+			return body, ErrTooLarge
 		}
 		n, part, err := b.Next(s.buf[s.r:s.w])
 		if err != nil {
-			return nil, err
+			return body, err
 		}
 		if content := part.Content.Of(s.buf[s.r:s.w]); len(content) > 0 {
-			if len(body)+len(content) > most {
-				return nil, ErrTooLarge
+			if have+len(content) > most {
+				return body, ErrTooLarge
 			}
-			if err := room(len(content) + int(min(b.Known(), bodyStep))); err != nil {
-				return nil, err
+			if body, err = withRoom(body, len(content)+int(min(b.Known(), bodyStep)), grow); err != nil {
+				return body, err
 			}
-			body = append(body, content...)
+			body.B = append(body.B, content...)
 		}
 		if s.r += n; n > 0 {
 			continue
 		}
 		if known := b.Known(); known > 0 && s.r == s.w { // without a copy
-			if err := room(int(min(known, bodyStep))); err != nil {
-				return nil, err
+			if body, err = withRoom(body, int(min(known, bodyStep)), grow); err != nil {
+				return body, err
 			}
-			n, err := s.nc.Read(body[len(body):min(cap(body), len(body)+int(known))])
-			body = body[:len(body)+n]
+			n, err := s.read(body.B[have:min(cap(body.B), have+int(known))])
+			body.B = body.B[:have+n]
 			b.Advance(int64(n))
 			if n == 0 && err != nil {
-				return nil, unexpected(err)
+				return body, unexpected(err)
 			}
 			continue
 		}
@@ -145,10 +157,33 @@ func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (
 			if errors.Is(err, io.EOF) && b.End() == nil {
 				return body, nil
 			}
-			return nil, unexpected(err)
+			return body, unexpected(err)
 		}
 	}
 	return body, nil
+}
+
+// withRoom returns body, or a copy of it, with room for n more bytes.
+func withRoom(body *bufpool.Buf, n int, grow func(bytes int) error) (*bufpool.Buf, error) {
+	size, held := n, 0
+	if body != nil {
+		if cap(body.B)-len(body.B) >= n {
+			return body, nil
+		}
+		held = cap(body.B)
+		size = max(2*held, len(body.B)+n)
+	}
+	if grow != nil {
+		if err := grow(size - held); err != nil {
+			return body, err
+		}
+	}
+	larger := bufpool.Get(size)
+	if body != nil {
+		larger.B = append(larger.B, body.B...)
+		body.Release()
+	}
+	return larger, nil
 }
 
 // unexpected makes the end of a connection an error.

@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/http1"
 )
 
-// Config configures a server's connections. All fields are required.
+// Config configures a server's connections. All fields but HTTP2 are required.
 type Config struct {
 	Limits        *http1.Limits
 	MaxBody       int           // bytes of the body of a request
@@ -21,8 +23,11 @@ type Config struct {
 	BodyTimeout   time.Duration // to send its body, and to take the response
 	IdleTimeout   time.Duration // between requests
 
-	// Handle responds to a request. The request is not used later.
+	// Handle responds to a request. The request is not used once Done of the response is called.
 	Handle func(r *Request) Response
+
+	// HTTP2 serves a connection that begins with the preface of HTTP/2. first has been read. Nil refuses it.
+	HTTP2 func(first []byte)
 
 	// Farewell are the fields of the goodbye of Drain, and of the responses to all requests after it.
 	Farewell []Field
@@ -42,15 +47,17 @@ type Request struct {
 // malformed, and ErrTooLarge for one that exceeds Config.MaxBody.
 func (r *Request) Body(grow func(bytes int) error) ([]byte, error) {
 	c := r.conn
-	_ = c.nc.SetDeadline(time.Now().Add(c.cfg.BodyTimeout)) // also for writing: that of the response before may have passed
+	c.limit = c.cfg.BodyTimeout
 	if c.head.Expect {
+		c.limitWrite(time.Now()) // that of the response before may have passed
 		if _, err := io.WriteString(c.nc, http1.Continue); err != nil {
 			return nil, err
 		}
 	}
-	var body []byte
-	body, r.bodyErr = c.readBody(&r.body, c.cfg.MaxBody, grow)
-	return body, r.bodyErr
+	if c.body, r.bodyErr = c.readBody(&r.body, c.cfg.MaxBody, grow); c.body == nil {
+		return nil, r.bodyErr
+	}
+	return c.body.B, r.bodyErr
 }
 
 // Response is a response. Content-Length, Connection and Date are added.
@@ -86,6 +93,8 @@ type Conn struct {
 	cancel context.CancelFunc
 	fields []Field
 	out    []byte
+	sentBy time.Time    // the deadline of writes
+	body   *bufpool.Buf // of the request that is handled; nil if it was not read
 
 	mu       sync.Mutex
 	state    connState
@@ -113,7 +122,34 @@ func (c *Conn) Serve() {
 		c.cancel()
 		_ = c.nc.Close()
 	}()
-	for c.awaitRequest() && c.serveRequest() {
+	if !c.awaitRequest() {
+		return
+	}
+	if c.cfg.HTTP2 != nil && c.isHTTP2() {
+		_ = c.nc.SetDeadline(time.Time{})
+		c.cfg.HTTP2(c.buf[c.r:c.w])
+		return
+	}
+	for c.serveRequest() && c.awaitRequest() {
+	}
+}
+
+// preface is how the preface of HTTP/2 begins, and no request of HTTP/1.1 with a method that is known. RFC 9113, section 3.4.
+const preface = "PRI "
+
+// isHTTP2 reports whether the first bytes are the preface. An error of reading comes again with the head of the request.
+func (c *Conn) isHTTP2() bool {
+	for {
+		have := c.buf[c.r:c.w]
+		switch n := min(len(have), len(preface)); {
+		case string(have[:n]) != preface[:n]:
+			return false
+		case n == len(preface):
+			return true
+		}
+		if c.fill() != nil {
+			return false
+		}
 	}
 }
 
@@ -186,9 +222,12 @@ func (c *Conn) awaitRequest() bool {
 		if !c.begun {
 			wait = c.cfg.HeaderTimeout
 		}
-		_ = c.nc.SetReadDeadline(time.Now().Add(wait))
+		if now := time.Now(); c.readBy.Sub(now) < lately(wait) {
+			c.readBy = now.Add(wait)
+			_ = c.nc.SetReadDeadline(c.readBy)
+		}
 	}
-	c.begun = true
+	c.begun, c.limit = true, 0
 	c.mu.Unlock()
 	err := c.fill()
 	c.mu.Lock()
@@ -208,6 +247,17 @@ func (c *Conn) awaitRequest() bool {
 	return !ends && err == nil
 }
 
+// lately is how much of a time limit must be left for a deadline to be used again: setting one for each request costs more than reading its head.
+func lately(limit time.Duration) time.Duration { return limit - limit/8 }
+
+// limitWrite bounds the writes from now on.
+func (c *Conn) limitWrite(now time.Time) {
+	if c.sentBy.Sub(now) < lately(c.cfg.BodyTimeout) {
+		c.sentBy = now.Add(c.cfg.BodyTimeout)
+		_ = c.nc.SetWriteDeadline(c.sentBy)
+	}
+}
+
 func isTimeout(err error) bool {
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
@@ -215,7 +265,7 @@ func isTimeout(err error) bool {
 
 // discard reads until the client has closed its side, or partingTime has passed: closing earlier could destroy what was sent last.
 func (c *Conn) discard(err error) {
-	for err == nil {
+	for c.limit = 0; err == nil; {
 		c.r, c.w = 0, 0
 		err = c.fill()
 	}
@@ -223,7 +273,7 @@ func (c *Conn) discard(err error) {
 
 // serveRequest handles one request. It returns false if no other one follows.
 func (c *Conn) serveRequest() bool {
-	_ = c.nc.SetReadDeadline(time.Now().Add(c.cfg.HeaderTimeout))
+	c.limit = c.cfg.HeaderTimeout
 	c.head.Reset()
 	text, fields, err := c.readHead(c.fields[:0], func(data []byte) (int, error) { return http1.ParseRequest(data, &c.head, c.cfg.Limits) })
 	if err != nil {
@@ -248,7 +298,12 @@ func (c *Conn) serveRequest() bool {
 	response := c.cfg.Handle(&r)
 	c.endWatch()
 	keepAlive = keepAlive && r.body.Done() && r.bodyErr == nil
-	return c.respond(&response, isHead, keepAlive, r.bodyErr != nil || !r.body.Done())
+	goesOn := c.respond(&response, isHead, keepAlive, r.bodyErr != nil || !r.body.Done())
+	if c.body != nil {
+		c.body.Release()
+		c.body = nil
+	}
+	return goesOn
 }
 
 // Watching runs f with a context that ends when Close is called, or when the client closes the connection and the body of the request was read.
@@ -258,7 +313,7 @@ func (r *Request) Watching(f func(ctx context.Context)) {
 		f(c.ctx)
 		return
 	}
-	_ = c.nc.SetReadDeadline(time.Time{})
+	c.limit = 0
 	c.mu.Lock()
 	c.state = handling
 	if c.watch == nil {
@@ -282,6 +337,7 @@ func (c *Conn) beginWatch() {
 	}
 	done := make(chan struct{})
 	c.watched = done
+	_ = c.nc.SetReadDeadline(time.Time{})
 	c.mu.Unlock()
 	defer close(done)
 	if err := c.fill(); err != nil && !isTimeout(err) {
@@ -303,6 +359,7 @@ func (c *Conn) endWatch() {
 	c.mu.Unlock()
 	if done != nil {
 		_ = c.nc.SetReadDeadline(time.Unix(1, 0))
+		c.readBy = time.Time{}
 		<-done
 	}
 }
@@ -318,12 +375,12 @@ func (c *Conn) respond(r *Response, isHead, keepAlive, unread bool) bool {
 	c.mu.Lock()
 	draining := c.draining
 	c.mu.Unlock()
+	now := time.Now()
 	out := c.out[:0]
 	out = append(out, "HTTP/1.1 "...)
 	out = strconv.AppendInt(out, int64(r.Status), 10)
 	out = append(append(append(out, ' '), http.StatusText(r.Status)...), "\r\nDate: "...)
-	out = time.Now().UTC().AppendFormat(out, http.TimeFormat)
-	out = append(out, "\r\n"...)
+	out = append(append(out, Date(now)...), "\r\n"...)
 	if r.Status != http.StatusNoContent {
 		out = append(strconv.AppendInt(append(out, "Content-Length: "...), int64(len(r.Body)), 10), "\r\n"...)
 	}
@@ -337,7 +394,7 @@ func (c *Conn) respond(r *Response, isHead, keepAlive, unread bool) bool {
 	if draining {
 		out = appendFields(out[:len(out)-2], c.cfg.Farewell)
 	}
-	_ = c.nc.SetWriteDeadline(time.Now().Add(c.cfg.BodyTimeout))
+	c.limitWrite(now)
 	var err error
 	switch {
 	case isHead:
@@ -369,6 +426,25 @@ func (c *Conn) respond(r *Response, isHead, keepAlive, unread bool) bool {
 		}
 	}
 	return false
+}
+
+// dated is a second as the field Date writes it.
+type dated struct {
+	second time.Time
+	text   string
+}
+
+var lastDate atomic.Pointer[dated]
+
+// Date returns the field Date of a response at a time.
+func Date(now time.Time) string {
+	second := now.Truncate(time.Second)
+	if d := lastDate.Load(); d != nil && d.second.Equal(second) {
+		return d.text
+	}
+	d := &dated{second, now.UTC().Format(http.TimeFormat)}
+	lastDate.Store(d)
+	return d.text
 }
 
 // maxKept is the size up to which a response is written from memory that is used again.

@@ -1,9 +1,6 @@
 package envelope
 
-import (
-	"encoding/json"
-	"math"
-)
+import "math"
 
 // part is a value within a message. raw is nil if the message does not have it.
 type part struct {
@@ -48,7 +45,7 @@ func readMembers(k kind, data []byte) (members, error) {
 		}
 		to := m.find(name)
 		switch {
-		case to == nil && !json.Valid(raw):
+		case to == nil && !ValidJSON(raw):
 			return m, s.errorf(at, "member %.32q is not JSON", name)
 		case to == nil:
 			continue
@@ -160,7 +157,7 @@ func (m *members) number() (uint64, error) {
 	default:
 		return 0, m.errorf(m.id.at, "member id must be a number, a string or null, not %.32q", raw)
 	}
-	if !json.Valid(raw) {
+	if !ValidJSON(raw) {
 		return 0, m.errorf(m.id.at, "member id is not JSON")
 	}
 	return 0, nil

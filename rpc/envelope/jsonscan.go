@@ -6,11 +6,12 @@ import (
 	"errors"
 	"io"
 
+	"example.com/ferry/format"
 	formatjson "example.com/ferry/format/json"
 )
 
 // scanner reads a JSON text without decoding it. RFC 8259. Inside of a value it looks only for strings and brackets: the codec, or
-// json.Valid, checks the rest when the value is used.
+// ValidJSON, checks the rest when the value is used.
 type scanner struct {
 	kind
 	data []byte
@@ -134,6 +135,11 @@ func (s *scanner) text(raw []byte, start int) (string, error) {
 		return "", s.errorf(start, "a string that is not JSON: %v", err)
 	}
 	return text, nil
+}
+
+// ValidJSON reports whether data is one JSON text.
+func ValidJSON(data []byte) bool {
+	return formatjson.Format{}.Validate(data, format.Options{BoundsOnly: true}) == nil || json.Valid(data) // the second one accepts deeper nesting
 }
 
 // isPlain reports whether text means itself between quotes.

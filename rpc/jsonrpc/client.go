@@ -172,12 +172,13 @@ func (c *conn) client(ctx context.Context, deadline time.Time) (client *h1conn.C
 			c.mu.Unlock()
 			break
 		}
-		client = c.idle[n-1].Client
+		idle := c.idle[n-1]
+		client = idle.Client
 		c.idle[n-1] = idleConn{}
 		c.idle = c.idle[:n-1]
 		c.used[client] = struct{}{}
 		c.mu.Unlock()
-		if client.Alive() {
+		if time.Since(idle.since) < trustTime || client.Alive() {
 			return client, false, nil
 		}
 		c.drop(client)
@@ -204,22 +205,16 @@ func (c *conn) client(ctx context.Context, deadline time.Time) (client *h1conn.C
 
 // exchangeOn makes the call on a connection, which is kept or closed afterwards.
 func (c *conn) exchangeOn(ctx context.Context, client *h1conn.Client, cc *clientCall) (h1conn.Result, error) {
-	nc := client.NetConn()
-	if !cc.deadline.IsZero() {
-		_ = nc.SetDeadline(cc.deadline)
-	}
+	client.SetDeadline(cc.deadline)
 	var stop func() bool
 	if ctx.Done() != nil {
-		stop = context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+		stop = context.AfterFunc(ctx, func() { _ = client.NetConn().SetDeadline(time.Unix(1, 0)) })
 	}
 	r, err := client.Do(http.MethodPost, cc.path, cc.fields, cc.body.B)
 	interrupted := stop != nil && !stop()
 	if err != nil || !r.KeepAlive || interrupted {
 		c.drop(client)
 		return r, err
-	}
-	if !cc.deadline.IsZero() {
-		_ = nc.SetDeadline(time.Time{})
 	}
 	c.keep(client)
 	return r, nil

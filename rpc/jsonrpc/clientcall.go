@@ -98,7 +98,10 @@ func (c *clientCall) exchange(ctx context.Context, data []byte, resp *call.Respo
 	if resp.Trailer, err = metadataOf(r.Fields, true); err != nil {
 		return false, internal(err)
 	}
-	return false, c.result(&r, body, resp)
+	if err = c.result(&r, body, resp); err == nil {
+		resp.Free = r.Release
+	}
+	return false, err
 }
 
 // internal makes the server responsible for err.
@@ -187,20 +190,12 @@ func (c *clientCall) result(r *h1conn.Result, body []byte, resp *call.Response) 
 
 // statusOfHTTP returns the status of a response that is no JSON-RPC. The codes are those that gRPC gives to statuses of HTTP.
 func statusOfHTTP(r *h1conn.Result, body []byte) error {
-	code := call.Unknown
+	code := call.CodeOfHTTP(r.Status)
 	switch r.Status {
-	case http.StatusOK, http.StatusNoContent, http.StatusBadRequest:
+	case http.StatusOK, http.StatusNoContent:
 		code = call.Internal
-	case http.StatusUnauthorized:
-		code = call.Unauthenticated
-	case http.StatusForbidden:
-		code = call.PermissionDenied
-	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
+	case http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType:
 		code = call.Unimplemented
-	case http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge:
-		code = call.ResourceExhausted
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		code = call.Unavailable
 	}
 	return &call.Status{Code: code, Message: fmt.Sprintf("jsonrpc: the server's response is no JSON-RPC: HTTP status %d, content type %.64q, %.100q", r.Status, h1conn.Get(r.Fields, "content-type"), body)}
 }

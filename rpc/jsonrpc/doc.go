@@ -1,5 +1,5 @@
-// Package jsonrpc carries calls as JSON-RPC 2.0 and 1.0 over HTTP/1.1 POST, for browsers, scripts and clients in any language, over any
-// transport.
+// Package jsonrpc carries calls as JSON-RPC 2.0 and 1.0 over HTTP POST, for browsers, scripts and clients in any language, over any
+// transport. A server speaks HTTP/1.1 and HTTP/2, and a client HTTP/1.1.
 //
 // A request is POST / with one of the content types application/json, application/json-rpc and application/jsonrpc2. In application/json
 // the member "jsonrpc":"2.0" selects version 2.0, otherwise it is 1.0. A method has its full name, such as greeter.Greeter.Hello, or the end

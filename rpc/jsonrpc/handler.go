@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
 	"example.com/ferry/internal/h1conn"
 	"example.com/ferry/protocol/http1"
@@ -45,6 +46,28 @@ type request struct {
 	plain   string // method of a plain call; "" for JSON-RPC
 	body    func(grow func(bytes int) error) ([]byte, error)
 	running func(f func(ctx context.Context)) // calls f with a context that ends with the client
+	account *account                          // of the connection, which has other requests at the same time; nil if it has none
+}
+
+// account counts the bytes that a connection holds.
+type account struct {
+	mu   sync.Mutex // may be locked while the lock of a connection is held
+	held held.Account
+}
+
+func newAccount(s *held.Server) *account { return &account{held: held.New(s, math.MaxInt)} }
+
+func (a *account) add(n int) {
+	a.mu.Lock()
+	a.held.Add(n)
+	a.mu.Unlock()
+}
+
+// spares reports whether n more bytes are free of charge.
+func (a *account) spares(n int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held.Held()+n <= held.Spared
 }
 
 // exchange is one HTTP request and its response.
@@ -54,9 +77,19 @@ type exchange struct {
 	content  string // content type
 	encoding string // content encoding: "", gzip or zstd
 	head     call.Head
-	account  held.Account // of this request alone
-	admitted bool         // the service serves the caller
+	holds    int  // bytes that its account has for it
+	admitted bool // the service serves the caller
 	response h1conn.Response
+	memory   *bufpool.Buf    // of the body of the response; nil if it has its own
+	usual    [2]h1conn.Field // memory of the fields of the usual response
+}
+
+// done gives back the memory of the response.
+func (e *exchange) done() {
+	e.hold(-e.holds)
+	if e.memory != nil {
+		e.memory.Release()
+	}
 }
 
 // handle responds to a request. The response counts as held until its Done is called.
@@ -66,12 +99,13 @@ func (h *handler) handle(r request) (response h1conn.Response) {
 		text.Fields = append(text.Fields, h1conn.Field{Name: "Allow", Value: http.MethodPost})
 		return text
 	}
-	e := exchange{handler: h, request: r, account: held.New(h.held, math.MaxInt)}
+	e := exchange{handler: h, request: r}
+	if r.account == nil {
+		e.account = newAccount(h.held)
+	}
 	defer func() { // also when a handler panics
-		e.account.Add(len(response.Body) - e.account.Held())
-		if len(response.Body) > held.Spared {
-			response.Done = func() { e.account.Add(-e.account.Held()) }
-		}
+		e.hold(len(response.Body) - e.holds)
+		response.Done = e.done
 	}()
 	if r.plain != "" {
 		e.plainCall()
@@ -81,6 +115,16 @@ func (h *handler) handle(r request) (response h1conn.Response) {
 		e.run(body)
 	}
 	return e.response
+}
+
+// serve responds to a request for a path: / with JSON-RPC, or /Service/Method for a plain call.
+func (h *handler) serve(path string, r request) h1conn.Response {
+	plain, ok := plainMethod(path)
+	if !ok && path != "/" {
+		return textResponse(http.StatusNotFound, "calls are POST / with JSON-RPC, or POST /Service/Method with the value alone")
+	}
+	r.plain = plain
+	return h.handle(r)
 }
 
 // textResponse is a response for people.
@@ -93,7 +137,7 @@ func textResponse(status int, text string) h1conn.Response {
 
 // run handles a body.
 func (e *exchange) run(body []byte) {
-	if !json.Valid(body) { // before anything of it is handled: a scan of the envelope does not look into the parameters
+	if !envelope.ValidJSON(body) { // before anything of it is handled: a scan of the envelope does not look into the parameters
 		e.write(e.errorText(envelope.ParseError, notJSON(body)))
 		return
 	}
@@ -159,20 +203,27 @@ func contentType(field string) (content string, ok bool) {
 	return content, err == nil && (content == typeJSON || content == typeJSONRPC || content == typeJSONRPC2) && (charset == "" || charset == "utf-8")
 }
 
-// take counts memory before it is taken. Only callers that the service serves get more than what is spared.
+// hold counts bytes more, or fewer.
+func (e *exchange) hold(bytes int) {
+	e.holds += bytes
+	e.account.add(bytes)
+}
+
+// take counts memory before it is taken. Only callers that the service serves get more than what is spared, of a connection. A full server refuses requests
+// that need more than that themselves.
 func (e *exchange) take(bytes int) error {
-	if e.account.Held()+bytes > held.Spared {
+	if !e.account.spares(bytes) {
 		if a, ok := e.service.(call.Admitter); ok && !e.admitted {
 			if err := a.Admit(context.Background(), &e.head, &e.peer); err != nil {
 				return call.StatusOf(err)
 			}
 			e.admitted = true
 		}
-		if e.account.ServerFull() {
-			return errFull
-		}
 	}
-	e.account.Add(bytes)
+	if e.holds+bytes > held.Spared && e.account.held.ServerFull() {
+		return errFull
+	}
+	e.hold(bytes)
 	return nil
 }
 
@@ -196,7 +247,7 @@ func (e *exchange) readBody() ([]byte, int, error) {
 		return body, 0, nil
 	}
 	body, err = compress.Expand(nil, body, e.encoding, e.MaxMessage)
-	e.account.Add(cap(body) - e.MaxMessage)
+	e.hold(cap(body) - e.MaxMessage)
 	if err != nil {
 		if errors.Is(err, compress.ErrTooLarge) {
 			return nil, http.StatusRequestEntityTooLarge, e.tooLarge()
@@ -224,10 +275,19 @@ func (e *exchange) single(ctx context.Context, body []byte) {
 		e.write(errorText)
 		return
 	}
-	response := e.call(ctx, c)
-	fields, _ := appendMetadata(nil, "", c.header)                          // SetHeader has checked it
-	e.response.Fields, _ = appendMetadata(fields, trailerPrefix, c.trailer) // Finish has checked it
-	e.write(response)
+	e.memory = e.call(ctx, c)
+	e.setMetadata(c)
+	if e.memory == nil {
+		e.write(nil)
+		return
+	}
+	e.write(e.memory.B)
+}
+
+// setMetadata makes header fields of the metadata of a response, which SetHeader and Finish have checked.
+func (e *exchange) setMetadata(c *serverCall) {
+	fields, _ := appendMetadata(e.usual[:0], "", c.header)
+	e.response.Fields, _ = appendMetadata(fields, trailerPrefix, c.trailer)
 }
 
 // newCall parses one request. If it is no request, c is nil, and errorText is the response.
@@ -309,7 +369,7 @@ func (e *exchange) batch(ctx context.Context, body []byte) {
 		e.write(e.errorText(envelope.InvalidRequest, call.StatusOf(err)))
 		return
 	}
-	responses := make([][]byte, len(items))
+	responses := make([]*bufpool.Buf, len(items))
 	var next, size atomic.Int64
 	var wg sync.WaitGroup
 	for range min(batchParallel, len(items)) {
@@ -328,7 +388,8 @@ func (e *exchange) batch(ctx context.Context, body []byte) {
 		if all = append(all, ','); len(all) == 1 {
 			all[0] = '['
 		}
-		all = append(all, r...)
+		all = append(all, r.B...)
+		r.Release()
 	}
 	if all != nil {
 		all = append(all, ']')
@@ -337,14 +398,18 @@ func (e *exchange) batch(ctx context.Context, body []byte) {
 }
 
 // batchItem handles one request of a batch. size is the number of bytes of all responses so far.
-func (e *exchange) batchItem(ctx context.Context, data []byte, size *atomic.Int64) []byte {
-	c, response := e.newCall(data)
+func (e *exchange) batchItem(ctx context.Context, data []byte, size *atomic.Int64) *bufpool.Buf {
+	c, errorText := e.newCall(data)
 	if c == nil {
+		b := bufpool.Get(len(errorText))
+		b.B = append(b.B, errorText...)
+		return b
+	}
+	response := e.call(ctx, c)
+	if response == nil || size.Add(int64(len(response.B))) <= int64(e.MaxMessage) {
 		return response
 	}
-	if response = e.call(ctx, c); size.Add(int64(len(response))) <= int64(e.MaxMessage) || response == nil {
-		return response
-	}
-	size.Add(-int64(len(response)))
+	size.Add(-int64(len(response.B)))
+	response.Release()
 	return c.appendResponse(nil, &call.Status{Code: call.ResourceExhausted, Message: "the responses of the batch have more bytes than Protocol.MaxMessage"})
 }

@@ -2,17 +2,19 @@ package jsonrpc
 
 import (
 	"context"
+	"errors"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
 	"example.com/ferry/internal/h1conn"
+	"example.com/ferry/internal/h2conn"
+	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/transport"
 )
 
-// listener serves an address: call.Listener. A goroutine serves each connection.
+// listener serves an address: call.Listener. A goroutine serves each connection of HTTP/1.1, and each request of HTTP/2.
 type listener struct {
 	inner   transport.Listener
 	handler *handler
@@ -24,18 +26,22 @@ type listener struct {
 	stopErr error
 
 	mu       sync.Mutex
-	conns    map[*h1conn.Conn]struct{}
+	conns    map[*h1conn.Conn]*h2conn.Conn // nil for a connection that is not of HTTP/2, or has sent nothing yet
 	draining bool
 	closed   bool
 }
 
-// Listen implements call.Protocol. The path of requests is /, or /Service/Method for plain calls.
+// Listen implements call.Protocol. The path of requests is /, or /Service/Method for plain calls. It serves HTTP/1.1, and HTTP/2 to clients that choose it
+// in TLS, or begin with its preface.
 func (p Protocol) Listen(ctx context.Context, t transport.Transport, addr string, s call.Service) (call.Listener, error) {
+	if n, ok := t.(transport.Negotiator); ok {
+		t = n.WithALPN("h2", "http/1.1")
+	}
 	inner, err := t.Listen(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{inner: inner, handler: p.newHandler(s), conns: make(map[*h1conn.Conn]struct{})}
+	l := &listener{inner: inner, handler: p.newHandler(s), conns: make(map[*h1conn.Conn]*h2conn.Conn)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	if l.handler.MaxConns == 0 {
 		l.handler.MaxConns = defaultListenConns
@@ -66,15 +72,23 @@ func (l *listener) accept() {
 // serve starts a connection. One for which there is no place is closed.
 func (l *listener) serve(nc net.Conn) {
 	peer := call.Peer{Addr: nc.RemoteAddr()}
-	cfg := l.cfg
-	cfg.Handle = func(r *h1conn.Request) h1conn.Response {
-		if s, ok := nc.(transport.Secured); ok && peer.TLS == nil { // the handshake is done
+	identify := func() { // after the first bytes: then the handshake is done
+		if s, ok := nc.(transport.Secured); ok && peer.TLS == nil {
 			state := s.ConnectionState()
 			peer.TLS = &state
 		}
-		return l.respond(r, &peer)
 	}
-	c := h1conn.NewConn(nc, &cfg)
+	cfg := l.cfg
+	cfg.Handle = func(r *h1conn.Request) h1conn.Response {
+		identify()
+		return l.handler.serve(r.Path, request{method: r.Method, fields: r.Fields, peer: peer, body: r.Body, running: r.Watching})
+	}
+	var c *h1conn.Conn
+	cfg.HTTP2 = func(first []byte) {
+		identify()
+		l.serveHTTP2(c, first, &peer)
+	}
+	c = h1conn.NewConn(nc, &cfg)
 	peer.Ended = c.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +96,7 @@ func (l *listener) serve(nc net.Conn) {
 		_ = nc.Close()
 		return
 	}
-	l.conns[c] = struct{}{}
+	l.conns[c] = nil
 	if l.draining {
 		c.BeginDrain()
 	}
@@ -94,21 +108,38 @@ func (l *listener) serve(nc net.Conn) {
 	})
 }
 
-func (l *listener) respond(r *h1conn.Request, peer *call.Peer) h1conn.Response {
-	method, plain := plainMethod(r.Path)
-	if !plain && r.Path != "/" {
-		return textResponse(http.StatusNotFound, "calls are POST / with JSON-RPC, or POST /Service/Method with the value alone")
+// serveHTTP2 serves a connection that has begun with the preface of HTTP/2.
+func (l *listener) serveHTTP2(c *h1conn.Conn, first []byte, peer *call.Peer) {
+	two := newHTTP2Conn(l.handler, peer)
+	two.h2 = h2conn.Server(c.NetConn(), &h2conn.Config{
+		HTTP2:         http2.Config{MaxHeader: maxHeader, MaxFields: maxFields, StreamWindow: streamWindow},
+		HeaderTimeout: headerTimeout, IdleTimeout: serverIdleTimeout, First: first,
+	}, two)
+	l.mu.Lock()
+	l.conns[c] = two.h2
+	closed, draining := l.closed, l.draining
+	l.mu.Unlock()
+	if closed {
+		two.h2.Close(errStopped)
+	} else if draining {
+		two.h2.Drain()
 	}
-	return l.handler.handle(request{method: r.Method, fields: r.Fields, peer: *peer, plain: method, body: r.Body, running: r.Watching})
+	_ = two.h2.Serve() // the requests of the connection have got the reason
+	two.running.Wait()
 }
 
-// all returns the connections.
-func (l *listener) all() []*h1conn.Conn {
-	list := make([]*h1conn.Conn, 0, len(l.conns))
-	for c := range l.conns {
-		list = append(list, c)
+var errStopped = errors.New("the server is stopped")
+
+// all returns the connections, by their version of HTTP. It needs the lock.
+func (l *listener) all() (one []*h1conn.Conn, two []*h2conn.Conn) {
+	for c, h2 := range l.conns {
+		if h2 == nil {
+			one = append(one, c)
+		} else {
+			two = append(two, h2)
+		}
 	}
-	return list
+	return one, two
 }
 
 // Drain implements call.Listener. Idle clients get a goodbye, and responses tell the others that the connection closes. The listener closes when
@@ -116,11 +147,14 @@ func (l *listener) all() []*h1conn.Conn {
 func (l *listener) Drain(ctx context.Context) error {
 	l.mu.Lock()
 	l.draining = true
-	conns := l.all()
+	one, two := l.all()
 	l.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range one {
 		c.BeginDrain()
 		l.running.Go(c.Drain) // one that waits for its client does not delay the others
+	}
+	for _, c := range two {
+		l.running.Go(c.Drain)
 	}
 	l.awaitNone(ctx, drainGrace)
 	err := l.stopAccepting()
@@ -152,10 +186,13 @@ func (l *listener) Close() error {
 	err := l.stopAccepting()
 	l.mu.Lock()
 	l.closed = true
-	conns := l.all()
+	one, two := l.all()
 	l.mu.Unlock()
-	for _, c := range conns {
+	for _, c := range one {
 		c.Close()
+	}
+	for _, c := range two {
+		c.Close(errStopped)
 	}
 	l.running.Wait()
 	return err

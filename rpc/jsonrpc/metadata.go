@@ -16,21 +16,16 @@ const (
 	trailerPrefix = "trailer-"
 )
 
-// isReserved reports whether name is no name of metadata.
-func isReserved(name string) bool {
-	return strings.HasPrefix(name, "ferry-") || strings.HasPrefix(name, "connect-") || strings.HasPrefix(name, "grpc-") || call.OfHTTP(name)
-}
-
 // metadataOf returns the metadata in fields: those whose names begin with prefix if trailer is set, otherwise all others.
 func metadataOf(fields []h1conn.Field, trailer bool) (call.Metadata, error) {
 	var m call.Metadata
 	for _, f := range fields {
 		name, inTrailer := strings.CutPrefix(f.Name, trailerPrefix)
-		if inTrailer != trailer || isReserved(name) {
+		if inTrailer != trailer || call.Reserved(name) {
 			continue
 		}
 		v := f.Value
-		if strings.HasSuffix(name, "-bin") {
+		if strings.HasSuffix(name, call.BinarySuffix) {
 			data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(v, "="))
 			if err != nil {
 				return nil, call.Errorf(call.InvalidArgument, "jsonrpc: header field %s is not base64: %.64q", name, v)
@@ -44,13 +39,14 @@ func metadataOf(fields []h1conn.Field, trailer bool) (call.Metadata, error) {
 
 // appendMetadata appends m to fields, each name behind prefix. It returns an error for a field that HTTP cannot carry.
 func appendMetadata(fields []h1conn.Field, prefix string, m call.Metadata) ([]h1conn.Field, error) {
-	for _, f := range m {
-		value := f.Value
-		if strings.HasSuffix(f.Name, "-bin") {
-			value = base64.RawStdEncoding.EncodeToString([]byte(value))
+	for i := range m {
+		f := &m[i]
+		if err := f.Check(); err != nil {
+			return fields, err
 		}
-		if isReserved(f.Name) || strings.HasPrefix(f.Name, trailerPrefix) || !isName(f.Name) || !isPrintable(value) {
-			return fields, call.Errorf(call.InvalidArgument, "jsonrpc: metadata %.64q cannot be a header field: use a name of letters, digits, - _ . that HTTP does not use, and printable ASCII or the suffix -bin", f.Name)
+		value := f.Value
+		if strings.HasSuffix(f.Name, call.BinarySuffix) {
+			value = base64.RawStdEncoding.EncodeToString([]byte(value))
 		}
 		fields = append(fields, h1conn.Field{Name: prefix + f.Name, Value: value})
 	}
@@ -77,25 +73,6 @@ func checkResponseMetadata(m call.Metadata) error {
 		return call.Errorf(call.InvalidArgument, "jsonrpc: metadata of %d bytes: at most %d travel with a response", size, maxResponseMetadata)
 	}
 	return nil
-}
-
-// isName reports whether name may be a name of metadata.
-func isName(name string) bool {
-	for _, c := range []byte(name) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return name != ""
-}
-
-func isPrintable(value string) bool {
-	for _, c := range []byte(value) {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 // formatTimeout writes the time until deadline, at least one millisecond.

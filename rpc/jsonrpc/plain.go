@@ -98,7 +98,7 @@ func (e *exchange) plainCall() {
 	case err != nil:
 		e.fail(call.StatusOf(err), status)
 		return
-	case e.head.Content == typeJSON && !json.Valid(body):
+	case e.head.Content == typeJSON && !envelope.ValidJSON(body):
 		e.fail(notJSON(body), 0)
 		return
 	}
@@ -115,14 +115,13 @@ func (e *exchange) plainCall() {
 	}
 	c := &serverCall{head: e.head, peer: &e.peer, request: envelope.Request{Method: name, Body: body}}
 	c.head.Method = name
-	e.within(func(ctx context.Context) { e.call(ctx, c) })
-	fields, _ := appendMetadata(nil, "", c.header)                          // SetHeader has checked it
-	e.response.Fields, _ = appendMetadata(fields, trailerPrefix, c.trailer) // Finish has checked it
+	e.within(func(ctx context.Context) { e.memory = e.call(ctx, c) })
+	e.setMetadata(c)
 	if c.status != nil {
 		e.fail(c.status, 0)
 		return
 	}
-	e.finish(http.StatusOK, h1conn.Get(e.fields, "content-type"), c.response)
+	e.finish(http.StatusOK, h1conn.Get(e.fields, "content-type"), e.memory.B)
 }
 
 // fail ends a plain call with an error. status is the one of HTTP; 0 means that of the code.

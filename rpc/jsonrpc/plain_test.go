@@ -38,7 +38,7 @@ func TestPlainCalls(t *testing.T) {
 		{"too large", "/greeter.Greeter/Hello", "application/json", strings.Repeat(" ", 5000), nil, `413 {"code":"resource_exhausted"`},
 		{"a path of three parts", "/greeter/Greeter/Hello", "application/json", `{}`, nil, `404 calls are`},
 	} {
-		if got := post(t, "http://"+addr+row.path, row.content, row.body, row.fields...); !strings.HasPrefix(got, row.want) {
+		if got := postBoth(t, "http://"+addr+row.path, row.content, row.body, row.fields...); !strings.HasPrefix(got, row.want) {
 			t.Errorf("%s:\n got %s\nwant %s", row.name, got, row.want)
 		}
 	}

@@ -19,6 +19,21 @@ import (
 	"example.com/ferry/rpc/jsonrpc"
 )
 
+// postBoth is post over both versions of HTTP, whose responses must be the same.
+func postBoth(t *testing.T, url, contentType, body string, fields ...string) string {
+	t.Helper()
+	got := post(t, url, contentType, body, fields...)
+	req := postRequest(t.Context(), t, url, strings.NewReader(body))
+	req.Header.Set("Content-Type", contentType)
+	for i := 0; i < len(fields); i += 2 {
+		req.Header.Set(fields[i], fields[i+1])
+	}
+	if two, _, err := send(http2Client(t), req); err != nil || two != got {
+		t.Errorf("HTTP/2: got %s, %v, and over HTTP/1.1 %s", two, err, got)
+	}
+	return got
+}
+
 // post sends a body and returns the HTTP status and the body of the response.
 func post(t *testing.T, url, contentType, body string, fields ...string) string {
 	t.Helper()
@@ -92,7 +107,7 @@ func TestRequests(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			if got := post(t, "http://"+addr+"/", row.content, row.body); got != row.want {
+			if got := postBoth(t, "http://"+addr+"/", row.content, row.body); got != row.want {
 				t.Errorf("%s\n got %s\nwant %s", row.body, got, row.want)
 			}
 		})
@@ -164,7 +179,7 @@ func TestOtherRequests(t *testing.T) {
 	t.Parallel()
 	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{})
 	const hello = `{"jsonrpc":"2.0","method":"Greeter.Hello","params":{"name":"Bo"},"id":1}`
-	if got := post(t, "http://"+addr+"/rpc", "application/json", hello); got != "404 calls are POST / with JSON-RPC, or POST /Service/Method with the value alone\n" {
+	if got := postBoth(t, "http://"+addr+"/rpc", "application/json", hello); got != "404 calls are POST / with JSON-RPC, or POST /Service/Method with the value alone\n" {
 		t.Errorf("another path: got %s", got)
 	}
 	for _, row := range []struct{ name, field, value, want string }{
@@ -175,7 +190,7 @@ func TestOtherRequests(t *testing.T) {
 		{"binary metadata that is no base64", "X-Key-Bin", "*", "400 "},
 		{"a long timeout", "Ferry-Timeout-Ms", "9223372036854775807", "200 "},
 	} {
-		if got := post(t, "http://"+addr+"/", "application/json", hello, row.field, row.value); !strings.HasPrefix(got, row.want) {
+		if got := postBoth(t, "http://"+addr+"/", "application/json", hello, row.field, row.value); !strings.HasPrefix(got, row.want) {
 			t.Errorf("%s: got %s, want %s", row.name, got, row.want)
 		}
 	}
@@ -241,6 +256,34 @@ func TestServerHolds(t *testing.T) {
 	await(t, "room for a large request", func() bool {
 		return strings.HasPrefix(post(t, "http://"+addr+"/", "application/json", strings.Repeat(" ", size)), "200 ")
 	})
+}
+
+// TestOverload: a server with too many calls in progress refuses a large request before all of it has arrived.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	srv := rpc.NewServer(&rpc.ServerConfig{Contents: contents(t), MaxCalls: 1})
+	began := make(chan bool, 1)
+	rpc.Handle(srv, "greeter.Greeter.Wait", func(ctx context.Context, in *helloRequest) (*helloReply, error) {
+		began <- true
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	addr, _ := listen(t, srv, jsonrpc.Protocol{})
+	send := func(length int, body string) net.Conn {
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		_ = nc.SetDeadline(time.Now().Add(limit))
+		fmt.Fprintf(nc, "POST /greeter.Greeter/Wait HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", length, body)
+		return nc
+	}
+	send(2, "{}")
+	<-began
+	if line, err := bufio.NewReader(send(1_000_000, strings.Repeat(" ", 70_000))).ReadString('\n'); line != "HTTP/1.1 429 Too Many Requests\r\n" {
+		t.Errorf("got %q, %v, want 429", line, err)
+	}
 }
 
 // TestServerHoldsResponses: a response counts until its client has taken it.

@@ -2,11 +2,11 @@ package jsonrpc
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"sync"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
 )
@@ -17,14 +17,14 @@ type serverCall struct {
 	peer     *call.Peer
 	envelope envelope.Envelope // nil for a plain call
 	request  envelope.Request
-	received bool
 
-	mu       sync.Mutex // SetHeader may come late, from a goroutine that a handler has left behind
+	mu       sync.Mutex // SetHeader and Recv may come late, from a goroutine that a handler has left behind
 	header   call.Metadata
 	trailer  call.Metadata
-	sent     []byte // by Send
-	response []byte // the result in its envelope; nil for a notification
+	sent     []byte       // by Send
+	response *bufpool.Buf // the result in its envelope; nil for a notification
 	status   *call.Status
+	received bool
 	finished bool
 }
 
@@ -34,7 +34,9 @@ func (c *serverCall) Head() *call.Head { return &c.head }
 func (c *serverCall) Peer() *call.Peer { return c.peer }
 
 func (c *serverCall) Recv() ([]byte, error) {
-	if c.received {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.received || c.finished { // its memory may be another request's once the call has ended
 		return nil, io.EOF
 	}
 	c.received = true
@@ -63,7 +65,7 @@ func (c *serverCall) Send(data []byte) error {
 	if c.sent != nil || c.finished {
 		return call.Errorf(call.Unimplemented, "jsonrpc: the response has more than one message, and JSON-RPC has no streams")
 	}
-	if c.head.Content == typeJSON && len(data) > 0 && !json.Valid(data) {
+	if c.head.Content == typeJSON && len(data) > 0 && !envelope.ValidJSON(data) {
 		return call.Errorf(call.Internal, "jsonrpc: the response of the service is not JSON")
 	}
 	c.sent = append([]byte{}, data...)
@@ -89,21 +91,27 @@ func (c *serverCall) Finish(last []byte, status *call.Status, trailer call.Metad
 }
 
 // appendResponse writes the response in the caller's envelope.
-func (c *serverCall) appendResponse(body []byte, status *call.Status) []byte {
+func (c *serverCall) appendResponse(body []byte, status *call.Status) *bufpool.Buf {
+	b := bufpool.Get(len(body) + envelopeRoom)
 	if c.envelope == nil { // a plain call, whose status does not stand in the body
-		return append([]byte{}, body...)
+		b.B = append(b.B, body...)
+		return b
 	}
 	r := envelope.Response{ID: c.request.ID, Token: c.request.Token, Body: body, Status: status}
-	data, err := c.envelope.AppendResponse(make([]byte, 0, len(body)+128), r)
+	data, err := c.envelope.AppendResponse(b.B, r)
 	if err != nil {
 		r.Body, r.Status = nil, &call.Status{Code: call.Internal, Message: err.Error()}
-		data, _ = c.envelope.AppendResponse(nil, r) // an error object can always be written
+		data, _ = c.envelope.AppendResponse(b.B, r) // an error object can always be written
 	}
-	return data
+	b.B = data
+	return b
 }
 
+// envelopeRoom is the length of the usual envelope, in bytes.
+const envelopeRoom = 128
+
 // call handles the call and returns its response, nil for a notification.
-func (h *handler) call(ctx context.Context, c *serverCall) []byte {
+func (h *handler) call(ctx context.Context, c *serverCall) *bufpool.Buf {
 	m, err := h.methods.find(c.request.Method)
 	if m != nil {
 		c.head.Method = m.Name()
@@ -115,6 +123,9 @@ func (h *handler) call(ctx context.Context, c *serverCall) []byte {
 		c.Finish(nil, call.StatusOf(err), nil)
 	} else {
 		h.service.Serve(ctx, m, c)
+	}
+	if !c.finished {
+		c.Finish(nil, &call.Status{Code: call.Internal, Message: "jsonrpc: the service has not finished the call"}, nil)
 	}
 	return c.response
 }
