@@ -4,8 +4,6 @@ import (
 	"container/list"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +12,7 @@ import (
 	"example.com/ferry/broker/calls"
 	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
@@ -32,11 +31,10 @@ type Broker struct {
 	validators validatorPool
 	latency    stats.Histogram // from source to node
 	calls      *calls.Router
-	streams    atomic.Pointer[streamTable] // changed with mu held
-	readers    sync.WaitGroup              // waits for the goroutines that read streams, and for checkConnections
+	store      *stored.Store
+	checks     sync.WaitGroup // waits for checkConnections
 	kept       keptSockets
 	routeAge   atomic.Uint64 // routes of another age are built again; changed with mu held
-	keptBytes  atomic.Int64  // of the windows of durables without members
 	cycles     logGate       // of messages that came through too many functions
 
 	mu         sync.Mutex
@@ -45,7 +43,7 @@ type Broker struct {
 	lastID     ferry.SourceID
 	tags       tagTable
 	subs       []*subscription
-	predicates predicates
+	predicates routes.Predicates
 	forwarders []Forwarder
 	interests  map[string]*interest // by filter
 	filters    routes.Levels[*interest]
@@ -71,19 +69,20 @@ func New(cfg Config) (*Broker, error) {
 	}
 	b := &Broker{
 		formats: formats, linger: 2 * time.Second,
-		sessions: map[ferry.SourceID]*session{}, lastID: max(cfg.FirstID, 1) - 1, tags: newTagTable(cfg.MaxTags), predicates: predicates{},
+		sessions: map[ferry.SourceID]*session{}, lastID: max(cfg.FirstID, 1) - 1, predicates: routes.Predicates{},
 		interests: map[string]*interest{}, turns: groupTurns{byName: map[string]*groupTurn{}},
 		refused: map[native.Code]uint64{}, stop: make(chan struct{}),
 	}
 	b.calls = calls.New(cfg.CallStreamWindow, b.mayBeServed)
+	b.store = stored.New(formats, b.stop, b.tellWaiting)
+	b.tags = newTagTable(cfg.MaxTags, b.store)
 	b.setLimits(&cfg)
 	setStreams, err := b.PrepareStreams(cfg.Stored)
 	if err != nil {
 		return nil, err
 	}
 	setStreams()
-	b.readers.Add(1)
-	go b.checkConnections()
+	b.checks.Go(b.checkConnections)
 	return b, nil
 }
 
@@ -95,7 +94,6 @@ func (b *Broker) Turn() {
 
 // checkConnections closes connections that make no progress and frees unused tags. It does both at intervals.
 func (b *Broker) checkConnections() {
-	defer b.readers.Done()
 	for every := b.cfg.Load().checkInterval(); ; {
 		select {
 		case <-b.stop:
@@ -109,7 +107,7 @@ func (b *Broker) checkConnections() {
 			b.mu.Lock()
 			b.tags.sweep(16 * sweepStep)
 			b.mu.Unlock()
-			b.checkStreams(now)
+			b.store.Check(now)
 		}
 	}
 }
@@ -135,14 +133,10 @@ func (b *Broker) removeSession(s *session) {
 	for _, sub := range s.subs {
 		subs = append(subs, sub)
 	}
-	stored := slices.Collect(maps.Values(s.stored))
 	clear(s.subs)
-	clear(s.stored)
 	s.mu.Unlock()
 	b.removeSubscriptions(subs)
-	for _, sub := range stored {
-		sub.end(true)
-	}
+	s.stored.EndAll()
 }
 
 // endSession releases the session's tags and frees its place. It is called after the session's goroutines have ended.
@@ -210,7 +204,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	}
 	b.mu.Unlock()
 	for _, s := range b.allSessions() {
-		s.retireStored() // what a stream still has is delivered by the next broker
+		s.stored.Retire() // what a stream still has is delivered by the next broker
 	}
 	err := b.drain(ctx, func(s *session) bool { return !s.serves() })
 	if err == nil {
@@ -224,10 +218,8 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		s.client.close(nil)
 	}
 	b.ended.Wait()
-	for _, st := range b.streams.Load().list {
-		st.endKept()
-	}
-	b.readers.Wait()
+	b.store.Close()
+	b.checks.Wait()
 	return err
 }
 

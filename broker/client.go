@@ -19,8 +19,8 @@ type client interface {
 	// notice says that messages of the client were dropped or wait.
 	notice(v native.NoticeFrame)
 
-	// opened says that a stored subscription begins, or why it does not. The caller holds the session's lock.
-	opened(sub *storedSub, result native.ResultFrame, why error)
+	// opened is that of stored.Client.
+	opened(handle any, result native.ResultFrame, why error)
 
 	// ended says why the broker has ended a subscription. handle is that of a client in the process.
 	ended(handle any, result native.ResultFrame, why error)
@@ -65,7 +65,7 @@ func (c nativeClient) notice(v native.NoticeFrame) {
 	c.peer.Respond(func(b []byte) []byte { return native.AppendNotice(b, v) })
 }
 
-func (c nativeClient) opened(_ *storedSub, result native.ResultFrame, why error) {
+func (c nativeClient) opened(_ any, result native.ResultFrame, why error) {
 	c.Result(result, why)
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
@@ -54,10 +56,13 @@ type Config struct {
 	WriteTimeout     time.Duration // a connection ends if one write is blocked for this long; 0 means 30 s
 
 	// Stored are the streams that the Broker stores. Broker.PrepareStreams changes them.
-	Stored []Stored
+	Stored []stored.Config
 
 	Log *slog.Logger // nil means slog.Default
 }
+
+// Stored is a stream that a Broker stores.
+type Stored = stored.Config
 
 // Identity is the name of a client and its grants.
 type Identity struct {
@@ -80,12 +85,7 @@ func Anyone([]byte, *tls.ConnectionState) (*Identity, error) {
 
 // covers reports whether one of the grants matches every tag that filter matches.
 func covers(grants []string, filter string) bool {
-	for _, g := range grants {
-		if topic.Covers(g, filter) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(grants, func(g string) bool { return topic.Covers(g, filter) })
 }
 
 // Validation says how thoroughly a published payload is checked.

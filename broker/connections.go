@@ -31,7 +31,7 @@ func (b *Broker) Connections() []ConnectionStats {
 	all := make([]ConnectionStats, 0, len(sessions))
 	for _, s := range sessions {
 		s.mu.Lock()
-		subscriptions, publishes := len(s.subs)+len(s.stored), len(s.published)
+		subscriptions, publishes := len(s.subs)+s.stored.Len(), len(s.published)
 		s.mu.Unlock()
 		all = append(all, ConnectionStats{
 			ID: s.id, Listener: s.listener.inner.Addr(), Addr: s.addr, Client: s.name, Identity: s.identity.Load().Name, Since: now.Add(time.Duration(s.since - clock.At(now))),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/engine"
 	"example.com/ferry/protocol/native"
 )
@@ -144,7 +145,7 @@ func TestMembersShare(t *testing.T) {
 		src.publish(src.tag(fmt.Sprintf("orders/%d", i)), payload)
 	}
 	eventually(t, "each holds a third", func() bool {
-		return !slices.ContainsFunc(workStats(t, b).Members, func(m broker.MemberStats) bool { return m.InFlight != 10 })
+		return !slices.ContainsFunc(workStats(t, b).Members, func(m stored.MemberStats) bool { return m.InFlight != 10 })
 	})
 	_ = members[0].conn.Close()
 	eventually(t, "its messages came back", func() bool { return len(workStats(t, b).Members) == 2 })
@@ -319,7 +320,7 @@ func TestSlowMember(t *testing.T) {
 		fast.ack(fast.nextStored())
 	}
 	eventually(t, "the node has the acks of the fast one", func() bool {
-		return slices.ContainsFunc(workStats(t, b).Members, func(m broker.MemberStats) bool { return m.Acked == 47 })
+		return slices.ContainsFunc(workStats(t, b).Members, func(m stored.MemberStats) bool { return m.Acked == 47 })
 	})
 	slow.credit(held...)
 	src.publish(src.tag("orders/x"), "for the one that holds less")

@@ -113,7 +113,7 @@ func (r *receiver) awaitForwarded() {
 
 // awaitRoom withholds the credit of p until f has room.
 func (p *publisher) awaitRoom(f Forwarder) {
-	if hold := p.account.HoldFor(f); hold != nil {
+	if hold := p.Account.HoldFor(f); hold != nil {
 		hold.OnVacated(f.AwaitRoom(hold.Release))
 	}
 }

@@ -186,23 +186,20 @@ func (l *Listener) Password(user string, token []byte) (hash string, identity *I
 
 // Stores reports whether one stream stores all tags of a filter, so that a subscription can read them from it.
 func (b *Broker) Stores(filter string) bool {
-	for _, st := range b.streams.Load().list {
-		if st.covers(filter) {
-			return true
-		}
-	}
-	return false
+	_, err := b.store.Covering(filter)
+	return err == nil
 }
 
 // AtLeastOnce returns the stream that stores all tags of a filter at least once. ok is false if there is none: a durable needs one.
 func (b *Broker) AtLeastOnce(filter string) (stream string, ok bool) {
-	for _, st := range b.streams.Load().list {
-		if st.covers(filter) && st.config().AtLeastOnce {
-			return st.name(), true
-		}
-	}
-	return "", false
+	return b.store.AtLeastOnce(filter)
 }
+
+// Waiting says of each stream that stores nothing while messages wait why that is.
+func (b *Broker) Waiting() []string { return b.store.Waiting() }
+
+// ForgetDurable forgets what the Broker knows of a durable, so that its cursor can be deleted. The error says that it has members.
+func (b *Broker) ForgetDurable(stream, name string) error { return b.store.ForgetDurable(stream, name) }
 
 // ID returns the source of the messages that the client publishes.
 func (c *Local) ID() ferry.SourceID { return c.session.id }
@@ -309,12 +306,12 @@ func (c *Local) credit(p *publisher, _ int) {
 // notice does nothing: Batch.Publish has returned the error of a message that was dropped.
 func (c *Local) notice(native.NoticeFrame) {}
 
-func (c *Local) opened(sub *storedSub, _ native.ResultFrame, why error) {
+func (c *Local) opened(handle any, result native.ResultFrame, why error) {
 	if why != nil {
-		c.out.handler.Ended(sub.local, why)
+		c.ended(handle, result, why)
 		return
 	}
-	c.out.handler.Opened(sub.local)
+	c.out.handler.Opened(handle.(*LocalSub)) //nolint:forcetypeassert // Subscribe has set it
 }
 
 func (c *Local) ended(handle any, _ native.ResultFrame, why error) {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/protocol/native"
 )
@@ -20,7 +21,7 @@ type Batch struct {
 
 // NewBatch returns a Batch.
 func NewBatch(b *Broker) *Batch {
-	return &Batch{receiver: &receiver{matchers: newMatchers(b.formats), session: &session{broker: b}}}
+	return &Batch{receiver: &receiver{matchers: routes.NewMatchers(b.formats), session: &session{broker: b}}}
 }
 
 // Begin notes the time.
@@ -68,7 +69,7 @@ func (t *Batch) Publish(to *LocalTag, ms []Message, stored func(error)) (n int, 
 // await notes that the tag waits for credit. It returns true if there is credit now.
 func (to *LocalTag) await() (ready bool) {
 	to.starved.Store(true)
-	return to.publisher.account.Available() > 0 && to.starved.CompareAndSwap(true, false)
+	return to.publisher.Account.Available() > 0 && to.starved.CompareAndSwap(true, false)
 }
 
 // run publishes the leading messages that make a run. If they are to be stored at least once, it adds them to all, where the first one has the index first;
@@ -83,11 +84,11 @@ func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n i
 		t.drop(p, &ms[0], dropForbidden)
 		return 0, err
 	}
-	st := p.tag.stored.Load()
+	st := p.tag.Stream()
 	if st != nil {
-		r.records.reset()
+		r.records.Reset()
 	}
-	credit := p.account.Available()
+	credit := p.Account.Available()
 	size := 0
 	for i := 0; i < min(len(ms), maxRun) && size < credit; i++ {
 		size += native.PubHeaderSize + len(ms[i].Extension) + len(ms[i].Payload) + 4
@@ -105,7 +106,7 @@ func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n i
 		}
 		f := native.Frame(buf.B[before:])
 		if st != nil {
-			if why := r.records.add(st.config(), s.broker.formats, p.tag.Name, f); why != nil {
+			if why := r.records.Add(st, p.tag.Name, f); why != nil {
 				buf.B = buf.B[:before]
 				err = &native.Error{Code: native.CodeBadRequest, Reason: why.Error()}
 				t.drop(p, &ms[n], dropInvalid)
@@ -124,18 +125,11 @@ func (t *Batch) run(p *publisher, ms []Message, all *completion, first int) (n i
 		return 0, nil
 	}
 	var done func(error)
-	if all != nil && st != nil && st.config().AtLeastOnce {
+	if all != nil && st != nil && st.AtLeastOnce() {
 		all.left.Add(1)
 		done = func(err error) { all.end(first, err) }
 	}
-	kept, confirmed := false, false
-	if st != nil {
-		kept, confirmed = r.store(st, p, len(buf.B), done)
-	}
-	r.route(p, buf.B, n, kept, buf)
-	if !confirmed {
-		p.routed(n, len(buf.B), false, nil)
-	}
+	r.pass(p, st, buf.B, n, buf, done)
 	return n, err
 }
 

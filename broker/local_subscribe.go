@@ -5,9 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	delivery "example.com/ferry/broker/internal/durable"
 	"example.com/ferry/broker/internal/outlet"
-	"example.com/ferry/internal/clock"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/protocol/native"
 )
 
@@ -32,17 +31,17 @@ type LocalSub struct {
 	client *Local
 	cfg    LocalSubConfig
 	id     uint32
-	stored *storedSub // nil unless the subscription reads a stream
+	stored *stored.Sub // nil unless the subscription reads a stream
 }
 
 // NakKind says why a member of a durable has not handled a message.
-type NakKind = delivery.NakKind
+type NakKind = stored.NakKind
 
 // The kinds: the message is delivered again later; never again, but is a dead letter; or again at once, without being counted.
 const (
-	NakRetry   = delivery.Retry
-	NakReject  = delivery.Reject
-	NakUntried = delivery.Untried
+	NakRetry   = stored.NakRetry
+	NakReject  = stored.NakReject
+	NakUntried = stored.NakUntried
 )
 
 // Subscribe adds a subscription. Messages may be delivered before it returns. A subscription that reads a stream begins when
@@ -56,7 +55,7 @@ func (c *Local) Subscribe(cfg LocalSubConfig) (*LocalSub, error) {
 	}
 	var err error
 	if v.Stored() {
-		err = s.beginStored(v, l)
+		err = s.subscribeStored(v, l)
 	} else {
 		s.mu.Lock()
 		if s.subs == nil {
@@ -82,46 +81,19 @@ func (l *LocalSub) User() any { return l.cfg.User }
 func (l *LocalSub) Close(tried bool) { l.client.session.unsubscribe(l.id, tried) }
 
 // AckWait returns how long the client may hold a message of a durable without Ack, Nak or Progress. It is 0 for other subscriptions.
-func (l *LocalSub) AckWait() time.Duration {
-	if l.stored == nil || l.stored.member == nil {
-		return 0
-	}
-	return l.stored.stored.config().AckWait
-}
+func (l *LocalSub) AckWait() time.Duration { return l.stored.AckWait() }
 
 // Ack says that count messages of a durable, from sequence number first, are done. Those that the client does not hold are skipped.
-func (l *LocalSub) Ack(first uint64, count uint32) {
-	l.settle(func(w *delivery.Window, m *delivery.Member, now int64) { w.Ack(m, first, count, now) })
-}
+func (l *LocalSub) Ack(first uint64, count uint32) { l.stored.Ack(first, count) }
 
 // Nak says that the client has not handled count messages of a durable. delay is the wait before NakRetry delivers again; 0 means that
 // of the stream.
 func (l *LocalSub) Nak(first uint64, count uint32, kind NakKind, delay time.Duration, reason string) {
-	l.settle(func(w *delivery.Window, m *delivery.Member, now int64) {
-		w.Nak(m, first, count, kind, delay, reason, now)
-	})
+	l.stored.Nak(first, count, kind, delay, reason)
 }
 
 // Progress extends the time in which the client has to ack what it holds.
-func (l *LocalSub) Progress() {
-	if l.stored != nil && l.stored.member != nil {
-		l.stored.member.inProgress(clock.Now())
-	}
-}
-
-func (l *LocalSub) settle(f func(w *delivery.Window, m *delivery.Member, now int64)) {
-	if l.stored == nil || l.stored.member == nil {
-		return
-	}
-	m := l.stored.member
-	now := clock.Now()
-	d := m.durable
-	d.mu.Lock()
-	defer d.unlock(now)
-	if d.window != nil && m.joined && !m.left {
-		f(d.window, m.state, now)
-	}
-}
+func (l *LocalSub) Progress() { l.stored.Progress() }
 
 // LocalTag is the grant of a Local to publish on a tag. All methods may overlap.
 type LocalTag struct {

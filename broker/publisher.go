@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
@@ -14,17 +15,14 @@ import (
 // publisher is the publish grant of one session for one tag. The client spends credit of its account with each message. The broker
 // returns the credit once the message is routed, or stored. While a delivery queue with policy block is full, it returns nothing.
 type publisher struct {
+	stored.Grant
 	session  *session
 	tag      *tag
-	account  ledger.Account
 	local    atomic.Pointer[LocalTag] // of a client in the process, else nil
 	revoked  atomic.Bool              // the identity may no longer publish on the tag: its messages are dropped
 	promised atomic.Bool              // the client was told that CREDIT means that messages are stored
 	left     atomic.Bool              // the client has given back the grant; changed with mu held
 	carrier  atomic.Pointer[receiver] // of the stream that carries the messages; nil before the first
-
-	order sync.Mutex // held while a run is entered in the account and appended, so that both have the same order
-	lane  *lane      // to the stream of the last append; guarded by order
 
 	mu      sync.Mutex           // held while the client is told something with the number of the tag
 	granted bool                 // the client has received its first window of credit
@@ -35,7 +33,7 @@ var _ ledger.Client = (*publisher)(nil)
 
 func newPublisher(s *session, t *tag) *publisher {
 	p := &publisher{session: s, tag: t}
-	p.account.Init(p, s.cfg.Window)
+	p.Init(&t.Tag, p, s.cfg.Window)
 	return p
 }
 
@@ -61,7 +59,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 	p.mu.Unlock()
 	if first {
 		p.withholdFirst()
-		p.account.Request()
+		p.Account.Request()
 	}
 	return nil
 }
@@ -69,10 +67,10 @@ func (p *publisher) grant(result native.ResultFrame) error {
 // withholdFirst withholds the first credit of p because of what is full already.
 func (p *publisher) withholdFirst() {
 	for _, q := range p.session.broker.queuesOf(p.tag) {
-		q.Restrain(&p.account)
+		q.Restrain(&p.Account)
 	}
-	if st := p.tag.stored.Load(); st != nil {
-		st.restrain(p)
+	if st := p.tag.Stream(); st != nil {
+		st.Restrain(&p.Account)
 	}
 	p.awaitForwarders()
 }
@@ -121,13 +119,13 @@ func (p *publisher) leave() {
 	p.mu.Lock()
 	p.left.Store(true)
 	p.mu.Unlock()
-	p.account.Leave()
+	p.Account.Leave()
 }
 
 // spend subtracts n bytes, the length of a run whose last frame has last bytes. One frame may exceed the credit. After
 // that the client needs new credit.
 func (p *publisher) spend(n, last int) error {
-	if credit, ok := p.account.Spend(n, last); !ok {
+	if credit, ok := p.Account.Spend(n, last); !ok {
 		return &native.Error{Code: native.CodeCredit, Reason: fmt.Sprintf("%d bytes on tag %q with credit for %d", n, p.tag.Name, credit)}
 	}
 	return nil
@@ -135,8 +133,8 @@ func (p *publisher) spend(n, last int) error {
 
 // isStored reports whether a stream stores the tag at least once.
 func (p *publisher) isStored() bool {
-	st := p.tag.stored.Load()
-	return st != nil && st.config().AtLeastOnce
+	st := p.tag.Stream()
+	return st != nil && st.AtLeastOnce()
 }
 
 // ordersCredit reports whether credit returns in the order of the messages, because they are stored, or the client was told so.
@@ -153,7 +151,7 @@ func (p *publisher) promiseBroken() bool {
 // nothing was promised. c is of the stream of the connection; nil without a connection.
 func (p *publisher) routed(n, bytes int, forwarded bool, c *ledger.Confirmations) {
 	if !p.promised.Load() {
-		p.account.Routed(bytes)
+		p.Account.Routed(bytes)
 		return
 	}
 	run := ledger.Run{Bytes: bytes, Confirmations: c}
@@ -162,17 +160,17 @@ func (p *publisher) routed(n, bytes int, forwarded bool, c *ledger.Confirmations
 			Tag: p.tag.ID, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores %q: the messages are routed, and not stored", p.tag.Name),
 		}
 	}
-	p.account.Enter(run)
+	p.Account.Enter(run)
 }
 
 // skip returns the credit of a message that is not stored. If credit returns in order, it does behind that of the messages before it,
 // and behind a notice if the message is dropped. It returns false if the notice is left to the caller.
 func (p *publisher) skip(bytes int, notice native.NoticeFrame, c *ledger.Confirmations) bool {
 	if !p.ordersCredit() {
-		p.account.Routed(bytes)
+		p.Account.Routed(bytes)
 		return false
 	}
-	p.account.Enter(ledger.Run{Bytes: bytes, Notice: notice, Confirmations: c})
+	p.Account.Enter(ledger.Run{Bytes: bytes, Notice: notice, Confirmations: c})
 	return true
 }
 

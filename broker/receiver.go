@@ -8,7 +8,9 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/broker/calls"
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/format"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/clock"
@@ -25,7 +27,7 @@ const minSharedRun = 8 << 10
 // receiver handles the frames of one stream of a client.
 type receiver struct {
 	session   *session
-	matchers  matchers
+	matchers  routes.Matchers
 	last      *publisher // publisher of the last run
 	unflushed peer.Unflushed
 	now       int64            // when the batch arrived, in Unix nanoseconds
@@ -42,14 +44,14 @@ type receiver struct {
 	validators *validators // lent for the batch; nil until it validates a message
 	validated  uint64      // messages validated in the batch
 
-	records       records // of the run, if its tag is stored
+	records       stored.Records // of the run, if its tag is stored
 	confirmations *ledger.Confirmations
 
 	calls calls.Receiver
 }
 
 func newReceiver(s *session) *receiver {
-	return &receiver{session: s, matchers: newMatchers(s.broker.formats), confirmations: ledger.NewConfirmations(s.pong), calls: s.calls.NewReceiver()}
+	return &receiver{session: s, matchers: routes.NewMatchers(s.broker.formats), confirmations: ledger.NewConfirmations(s.pong), calls: s.calls.NewReceiver()}
 }
 
 // BatchBegins stores the time at which a batch arrived.
@@ -115,9 +117,9 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 		return len(f), r.dropPath(p, f, path.dropAs)
 	}
 	source := uint32(first.Source())
-	st := p.tag.stored.Load()
+	st := p.tag.Stream()
 	if st != nil {
-		r.records.reset()
+		r.records.Reset()
 	}
 	n, end := 0, 0 // number of frames in the run, and the offset of its end
 	for n < maxRun && len(batch)-end > 0 {
@@ -136,7 +138,7 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 			return len(f), r.dropInvalid(p, f, err)
 		}
 		if st != nil {
-			if err := r.records.add(st.config(), r.session.broker.formats, p.tag.Name, f); err != nil {
+			if err := r.records.Add(st, p.tag.Name, f); err != nil {
 				if n > 0 {
 					break
 				}
@@ -161,15 +163,21 @@ func (r *receiver) Pubs(batch []byte, shared *bufpool.Buf) (int, error) {
 	if err := p.spend(end, last); err != nil {
 		return 0, err
 	}
-	stored, confirmed := false, false
-	if st != nil {
-		stored, confirmed = r.store(st, p, end, nil)
-	}
-	r.route(p, batch[:end], n, stored, shared)
-	if !confirmed {
-		p.routed(n, end, path != nil, r.confirmations)
-	}
+	r.pass(p, st, batch[:end], n, shared, nil)
 	return end, nil
+}
+
+// pass stores and routes a run of n frames whose credit is spent. st is the stream of the tag, or nil; r.records has the run then. done,
+// which may be nil, is called when a stream has stored the run at least once.
+func (r *receiver) pass(p *publisher, st *stored.Stream, run []byte, n int, shared *bufpool.Buf, done func(error)) {
+	kept, confirmed := false, false
+	if st != nil {
+		kept, confirmed = p.Store(st, &r.records, len(run), r.confirmations, done)
+	}
+	r.route(p, run, n, kept, shared)
+	if !confirmed {
+		p.routed(n, len(run), r.path != nil, r.confirmations)
+	}
 }
 
 // errCycle refuses a message that has come through too many functions.
@@ -246,16 +254,16 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 }
 
 // route delivers a run of n frames to the targets in the route of its tag. A run that the engine stores is not lost without a target.
-func (r *receiver) route(p *publisher, run []byte, n int, stored bool, shared *bufpool.Buf) {
+func (r *receiver) route(p *publisher, run []byte, n int, kept bool, shared *bufpool.Buf) {
 	b := r.session.broker
 	p.tag.in.Add(n, len(run))
 	rt := b.routeOf(p.tag)
 	if len(rt.forwards) > 0 {
 		r.forward(p, rt.forwards, run, n)
-		stored = true // it is not lost without a subscriber
+		kept = true // it is not lost without a subscriber
 	}
 	if rt.empty() {
-		if !stored {
+		if !kept {
 			b.dropped[dropUnobserved].Add(uint64(n))
 		}
 		return
@@ -367,7 +375,7 @@ func (r *receiver) evaluate(rt *route, run []byte, n int) {
 		start := 0
 		for i := range n {
 			f := native.Frame(run[start:r.ends[i]])
-			ok, mismatch := r.matchers.match(p, f.Type(), f.Payload())
+			ok, mismatch := r.matchers.Match(p, f.Type(), f.Payload())
 			if ok {
 				mask |= 1 << i
 			}
@@ -404,7 +412,7 @@ func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.
 	}
 	for _, q := range r.addressed {
 		if q.sub.predicate != nil {
-			ok, mismatch := r.matchers.match(q.sub.predicate, f.Type(), f.Payload())
+			ok, mismatch := r.matchers.Match(q.sub.predicate, f.Type(), f.Payload())
 			if mismatch {
 				b.mismatched.Add(1)
 			}

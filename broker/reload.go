@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"example.com/ferry/broker/stored"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 )
 
@@ -53,18 +55,12 @@ func (b *Broker) refresh(s *session) bool {
 func (s *session) applyGrants() {
 	identity := s.identity.Load()
 	var ended []*subscription
-	var endedStored []*storedSub
 	s.broker.mu.Lock() // guards routed: addSubscription refuses a subscription that is not yet part of the routes
 	s.mu.Lock()
 	for id, sub := range s.subs {
 		if sub.routed && !covers(identity.Subscribe, sub.filter) {
 			delete(s.subs, id)
 			ended = append(ended, sub)
-		}
-	}
-	for _, sub := range s.stored {
-		if !covers(identity.Subscribe, sub.filter) {
-			endedStored = append(endedStored, sub)
 		}
 	}
 	for _, p := range s.published {
@@ -77,11 +73,14 @@ func (s *session) applyGrants() {
 		s.calls.Revoke()
 	}
 	for _, sub := range ended {
-		s.client.ended(sub.Handle, native.ResultFrame{Kind: native.Sub, Ref: sub.ID}, forbidden(identity, "subscribe to", sub.filter))
+		s.Ended(sub.Handle, native.ResultFrame{Kind: native.Sub, Ref: sub.ID}, forbidden(identity, "subscribe to", sub.filter))
 	}
-	for _, sub := range endedStored {
-		sub.revoke(forbidden(identity, "subscribe to", sub.filter))
-	}
+	s.stored.Revoke(func(filter string) *native.Error {
+		if !covers(identity.Subscribe, filter) {
+			return forbidden(identity, "subscribe to", filter)
+		}
+		return nil
+	})
 }
 
 // PrepareStreams checks the list of streams that next replaces. The function that it returns puts next in place. Messages
@@ -93,27 +92,23 @@ func (s *session) applyGrants() {
 func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	table, configure, err := newStreamTable(next, b.cfg.Load().StoreQueue, b.streams.Load())
+	put, err := b.store.Prepare(next)
 	if err != nil {
 		return nil, err
 	}
 	return func() {
 		b.mu.Lock()
-		before := b.streams.Load()
-		configure()
-		b.tags.streams = table
-		b.streams.Store(table)
+		gone := put()
 		for _, t := range b.tags.all {
-			t.stored.Store(table.of(t.Name))
+			t.SetStream(b.store.Of(t.Name))
 		}
 		b.mu.Unlock()
-		if before == nil {
-			return
-		}
-		for _, st := range before.list {
-			if table.named(st.name()) == nil {
-				st.retire()
-				b.abandon(st)
+		for _, st := range gone {
+			st.Retire()
+			for _, s := range b.allSessions() {
+				for _, p := range s.publishers() {
+					p.Abandon(st)
+				}
 			}
 		}
 		for _, s := range b.allSessions() {
@@ -124,11 +119,17 @@ func (b *Broker) PrepareStreams(next []Stored) (set func(), err error) {
 	}, nil
 }
 
-// abandon settles what waits for a stream that is no longer configured.
-func (b *Broker) abandon(st *storedStream) {
+// tellWaiting tells the publishers whose messages wait to be stored in st.
+func (b *Broker) tellWaiting(st *stored.Stream, reason string) {
 	for _, s := range b.allSessions() {
 		for _, p := range s.publishers() {
-			p.abandon(st)
+			if p.tag.Stream() != st || !p.Account.Waiting() {
+				continue
+			}
+			if s.noticeWait(clock.Now()) > 0 {
+				break // it is told of many tags: the others wait for the same reason
+			}
+			s.notice(native.NoticeFrame{Tag: p.tag.ID, Code: native.CodeLimit, Reason: reason})
 		}
 	}
 }
@@ -143,28 +144,6 @@ func (s *session) publishers() []*publisher {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Values(s.published))
-}
-
-// retire ends the subscriptions to a stream that is no longer configured.
-func (st *storedStream) retire() {
-	st.mu.Lock()
-	st.gone.Store(true)
-	var subs []*storedSub
-	for r := range st.replays {
-		subs = append(subs, r.sub)
-	}
-	for _, d := range st.durables {
-		d.mu.Lock()
-		for _, m := range d.members {
-			subs = append(subs, m.sub)
-		}
-		d.mu.Unlock()
-	}
-	st.mu.Unlock()
-	for _, sub := range subs {
-		sub.revoke(streamGone(st))
-	}
-	st.endKept()
 }
 
 // PrepareLimits checks the limits and timeouts of next; zero values mean the defaults. The function that it returns puts
@@ -199,5 +178,6 @@ func (b *Broker) setLimits(cfg *Config) {
 		slots := make(acceptSlots, 2*cfg.MaxConnections)
 		b.acceptSlots.Store(&slots)
 	}
+	b.store.SetLimits(stored.Limits{Queue: cfg.StoreQueue, DurableWindow: cfg.DurableWindow, Holder: cfg.Holder, Log: cfg.Log})
 	b.cfg.Store(cfg)
 }

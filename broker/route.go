@@ -1,13 +1,15 @@
 package broker
 
+import "example.com/ferry/broker/internal/routes"
+
 // route lists the targets for the messages of one tag. Apart from the turns of its groups, a route never changes. A SUB
 // or UNSUB that changes it discards the route, and the next publisher builds a new one.
 type route struct {
-	age        uint64       // Broker.routeAge when it was built
-	predicates []*predicate // all predicates of the targets, each once
-	ungrouped  []target     // targets without a group: each receives every message
-	groups     []*group     // one member of each group receives a message
-	indexes    []*ruleIndex // further targets, of filters with many subscriptions
+	age        uint64              // Broker.routeAge when it was built
+	predicates []*routes.Predicate // all predicates of the targets, each once
+	ungrouped  []target            // targets without a group: each receives every message
+	groups     []*group            // one member of each group receives a message
+	indexes    []*ruleIndex        // further targets, of filters with many subscriptions
 	forwards   []forwardTarget
 }
 
@@ -30,7 +32,7 @@ func (b *Broker) routeOf(t *tag) *route {
 		return r
 	}
 	r := &route{age: b.routeAge.Load(), forwards: b.forwardTargets(t.Name)}
-	groups, indexes := map[string]*group{}, map[*predicate]int{nil: -1}
+	groups, indexes := map[string]*group{}, map[*routes.Predicate]int{nil: -1}
 	b.filters.MatchingFilters(t.Name, func(in *interest) {
 		if in.rules != nil {
 			r.indexes = append(r.indexes, in.rules)
@@ -45,7 +47,7 @@ func (b *Broker) routeOf(t *tag) *route {
 }
 
 // add adds a subscription as a target for the messages of t. groups and indexes are of the groups and predicates that r has.
-func (r *route) add(sub *subscription, t *tag, groups map[string]*group, indexes map[*predicate]int) {
+func (r *route) add(sub *subscription, t *tag, groups map[string]*group, indexes map[*routes.Predicate]int) {
 	sub.session.mu.Lock()
 	q := sub.queueOf(t)
 	sub.session.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"example.com/ferry"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/protocol/native"
@@ -19,7 +20,7 @@ type ruleIndex struct {
 	mu          sync.RWMutex
 	index       *field.Index
 	rules       []*rule // by id in index
-	byPredicate map[*predicate]*rule
+	byPredicate map[*routes.Predicate]*rule
 	byGroup     map[ruleGroupKey]*ruleGroup
 	always      rule // subscriptions without a predicate
 }
@@ -54,7 +55,7 @@ type ruleScratch struct {
 
 func newRuleIndex(formats *format.ByType) *ruleIndex {
 	return &ruleIndex{
-		formats: formats, index: field.NewIndex(), byPredicate: map[*predicate]*rule{}, byGroup: map[ruleGroupKey]*ruleGroup{},
+		formats: formats, index: field.NewIndex(), byPredicate: map[*routes.Predicate]*rule{}, byGroup: map[ruleGroupKey]*ruleGroup{},
 	}
 }
 
@@ -276,7 +277,7 @@ type groupMembers struct {
 	broker   *Broker
 	tag      *tag
 	turn     *groupTurn
-	matchers matchers
+	matchers routes.Matchers
 }
 
 // takeOver passes f, queued by a leaving member, to the next member that has room and whose predicate is true. It reports whether
@@ -295,7 +296,7 @@ func (g *groupMembers) takeOver(f native.Frame) bool {
 		}
 		for i := range listed.members {
 			admitted := listed.members[i].admits(func(predicate int) bool {
-				ok, _ := g.matchers.match(rt.predicates[predicate], f.Type(), f.Payload())
+				ok, _ := g.matchers.Match(rt.predicates[predicate], f.Type(), f.Payload())
 				return ok
 			})
 			if admitted {

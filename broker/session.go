@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/broker/calls"
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
@@ -19,6 +21,7 @@ import (
 
 // session is one identified client.
 type session struct {
+	client   client
 	broker   *Broker
 	listener *Listener
 	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
@@ -29,16 +32,15 @@ type session struct {
 	addr     string                   // of the client, for people
 	since    int64                    // as clock.Now
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
-	client   client
-	peer     *peer.Conn     // nil for a client in the process
-	control  *outlet.Stream // the only stream of a client in the process
+	peer     *peer.Conn               // nil for a client in the process
+	control  *outlet.Stream           // the only stream of a client in the process
 	log      *slog.Logger
 	*connectedState
 
 	mu        sync.Mutex
 	published map[uint32]*publisher    // indexed by tag number
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
-	stored    map[uint32]*storedSub    // indexed by id: those that read streams
+	stored    stored.Subs              // those that read streams
 }
 
 // connectedState is what a session has for its connection; nil for a client in the process, of which there may be very many.
@@ -133,7 +135,9 @@ var frameHandlers = peer.Table[*receiver]{
 		switch {
 		case err != nil:
 		case v.Stored() && r.session.peer.Version() >= native.StoredVersion:
-			r.session.subscribeStored(v)
+			if err := r.session.subscribeStored(v, nil); err != nil {
+				r.session.Result(stored.Result(v.ID), err)
+			}
 		default:
 			r.session.Result(native.ResultFrame{Kind: native.Sub, Ref: v.ID}, r.session.subscribe(v, nil))
 		}
@@ -174,6 +178,24 @@ func frameSince(version uint8, onData bool, handle func(*receiver, native.Frame)
 		}
 		return handle(r, f)
 	}}
+}
+
+// ack handles an ACK.
+func (r *receiver) ack(f native.Frame) error {
+	v, err := native.ParseAck(f)
+	if err != nil {
+		return err
+	}
+	return r.session.stored.Ack(v, r.elapsed)
+}
+
+// nak handles a NAK.
+func (r *receiver) nak(f native.Frame) error {
+	v, err := native.ParseNak(f)
+	if err != nil {
+		return err
+	}
+	return r.session.stored.Nak(v, r.elapsed)
 }
 
 // call handles a frame about calls.
@@ -270,7 +292,7 @@ func (s *session) subscribe(v native.SubFrame, handle any) error {
 		sub.Bound = int(min(uint32(sub.Bound), v.Queue))
 	}
 	s.mu.Lock()
-	n, taken := len(s.subs)+len(s.stored), s.subs[v.ID] != nil || s.stored[v.ID] != nil
+	n, taken := s.numbered(v.ID)
 	if n < s.cfg.MaxSubs && !taken {
 		s.subs[v.ID] = sub
 	}
@@ -290,18 +312,92 @@ func (s *session) subscribe(v native.SubFrame, handle any) error {
 	return nil
 }
 
+// numbered returns how many subscriptions there are, and whether one has an id. The caller holds s.mu.
+func (s *session) numbered(id uint32) (n int, taken bool) {
+	return len(s.subs) + s.stored.Len(), s.subs[id] != nil || s.stored.Get(id) != nil
+}
+
+// subscribeStored adds a subscription that reads a stream, and announces it. The error is the reason of a refusal. local is the handle of
+// the subscription, if the client is in the process.
+func (s *session) subscribeStored(v native.SubFrame, local *LocalSub) error {
+	var handle any
+	if local != nil {
+		handle = local
+	}
+	sub, err := stored.NewSub(s, v, handle)
+	if err != nil {
+		return err
+	}
+	if local != nil {
+		local.stored = sub
+	}
+	if err := s.broker.addStored(s, sub, v); err != nil {
+		return err
+	}
+	sub.Begin()
+	return nil
+}
+
+// addStored adds sub to its session, and to the stream or the durable that it reads. After removeSession it returns an error, because
+// nothing would remove sub again.
+func (b *Broker) addStored(s *session, sub *stored.Sub, v native.SubFrame) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.sessions[s.id] != s || b.draining {
+		return &native.Error{Code: native.CodeDraining, Reason: "the connection is being closed"}
+	}
+	if identity := s.identity.Load(); !covers(identity.Subscribe, v.Filter) {
+		return forbidden(identity, "subscribe to", v.Filter)
+	}
+	st, err := b.store.Covering(v.Filter)
+	if err != nil {
+		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch n, taken := s.numbered(v.ID); {
+	case taken:
+		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("subscription %d exists already", v.ID)}
+	case n >= s.cfg.MaxSubs:
+		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d subscriptions on one connection", s.cfg.MaxSubs)}
+	}
+	return s.stored.Add(sub, st, v.Durable, s.streamFor(v.ID))
+}
+
+// Names returns what the client is called, and its identity.
+func (s *session) Names() (client, identity string) { return s.name, s.identity.Load().Name }
+
+// Log returns the log of the session.
+func (s *session) Log() *slog.Logger { return s.log }
+
+// Context ends when the client does.
+func (s *session) Context() context.Context { return s.client.context() }
+
+// Opened says that a subscription that reads a stream begins, or why it does not.
+func (s *session) Opened(handle any, result native.ResultFrame, why error) {
+	s.client.opened(handle, result, why)
+}
+
+// Ended says why a subscription ends.
+func (s *session) Ended(handle any, result native.ResultFrame, why error) {
+	s.client.ended(handle, result, why)
+}
+
+// drain tells the client that this end is stopping.
+func (s *session) drain(reason string) {
+	s.client.drain(reason)
+	s.stored.Retire()
+}
+
 func (s *session) unsubscribe(id uint32, tried bool) {
 	s.mu.Lock()
-	sub, stored := s.subs[id], s.stored[id]
+	sub := s.subs[id]
 	delete(s.subs, id)
-	delete(s.stored, id)
 	s.mu.Unlock()
 	if sub != nil {
 		s.broker.removeSubscriptions([]*subscription{sub})
 	}
-	if stored != nil {
-		stored.end(tried)
-	}
+	s.stored.End(id, tried)
 }
 
 // addCredit adds a client's credit to a delivery queue. Credit for a subscription or tag that has ended is ignored.
@@ -311,16 +407,13 @@ func (s *session) addCredit(v native.CreditFrame) {
 	if sub := s.subs[v.Sub]; sub != nil {
 		q = sub.queues[v.Tag]
 	}
-	stored := s.stored[v.Sub]
 	s.mu.Unlock()
-	if stored != nil && v.Tag == native.ByName {
-		stored.addCredit(int(min(v.Bytes, outlet.MaxCredit)))
-		return
+	n := int(min(v.Bytes, outlet.MaxCredit))
+	if q != nil {
+		q.AddCredit(n)
+	} else if sub := s.stored.Get(v.Sub); sub != nil && v.Tag == native.ByName {
+		sub.AddCredit(n)
 	}
-	if q == nil {
-		return
-	}
-	q.AddCredit(int(min(v.Bytes, outlet.MaxCredit)))
 }
 
 // check closes the connection if it makes no progress.
@@ -337,7 +430,7 @@ func (s *session) serves() bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.subs)+len(s.stored) > 0
+	return len(s.subs)+s.stored.Len() > 0
 }
 
 // publishes reports whether the client has asked to publish on any tag.
@@ -361,17 +454,14 @@ func (s *session) busy() bool {
 			busy = busy || queued > 0
 		}
 	}
-	for _, sub := range s.stored {
-		busy = busy || draining && sub.member != nil && sub.member.held() > 0 // it gets no further ones
-	}
-	return busy || !s.client.written()
+	return busy || draining && s.stored.Held() || !s.client.written() // it gets no further ones
 }
 
 // mayPublish reports whether the client subscribes and has not published yet: it may be a function that handles its first messages.
 func (s *session) mayPublish() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.subs)+len(s.stored) > 0 && len(s.published) == 0
+	return len(s.subs)+s.stored.Len() > 0 && len(s.published) == 0
 }
 
 // onClosing removes the session from the routes. It is called when the connection begins to close.

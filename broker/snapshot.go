@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"example.com/ferry/broker/stats"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/protocol/native"
 )
 
@@ -35,7 +36,7 @@ type Snapshot struct {
 	Validated     uint64              // messages whose payload was validated
 	Refused       map[string]uint64   // refused connections by reason
 	Latency       stats.Latency
-	Streams       []StreamStats // sorted by name
+	Streams       []stored.StreamStats // sorted by name
 }
 
 // TagStats is the traffic of one tag: In counts what publishers sent, Out what all subscriptions received.
@@ -64,7 +65,7 @@ type SubscriptionStats struct {
 // Snapshot returns the current counters and queues. It holds the broker's lock only while it copies lists, and the lock
 // of each stream only briefly.
 func (b *Broker) Snapshot() Snapshot {
-	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load(), Validated: b.validated.Load(), Latency: b.latency.Load()}
+	s := Snapshot{Dropped: map[string]uint64{}, Refused: map[string]uint64{}, Mismatched: b.mismatched.Load() + b.store.Mismatched(), Validated: b.validated.Load(), Latency: b.latency.Load()}
 	b.mu.Lock()
 	s.Connections, s.Handshakes, s.Freed = len(b.sessions), b.handshakes.Len(), b.tags.freed
 	for code, n := range b.refused {
@@ -80,7 +81,7 @@ func (b *Broker) Snapshot() Snapshot {
 	for i, name := range dropNames {
 		s.Dropped[name] = b.dropped[i].Load()
 	}
-	s.Streams = b.streamStats()
+	s.Streams = b.store.Stats()
 	out := map[*tag]stats.Traffic{}
 	for _, sub := range subs {
 		s.Subscriptions = append(s.Subscriptions, sub.state(out))
@@ -107,10 +108,7 @@ func (b *Broker) Snapshot() Snapshot {
 func (s *subscription) state(out map[*tag]stats.Traffic) SubscriptionStats {
 	v := SubscriptionStats{
 		Client: s.session.name, Identity: s.session.identity.Load().Name, ID: s.ID, Filter: s.filter, Group: s.group,
-		Policy: s.Policy, Credit: s.Window,
-	}
-	if s.predicate != nil {
-		v.Where = s.predicate.String()
+		Where: s.predicate.String(), Policy: s.Policy, Credit: s.Window,
 	}
 	s.session.mu.Lock()
 	defer s.session.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/memory"
 	"example.com/ferry/protocol/native"
@@ -170,15 +171,15 @@ func (p *peer) subscribeStored(v native.SubFrame) native.ResultFrame {
 	return result
 }
 
-// stored is a message of a stored subscription.
-type stored struct {
+// storedMessage is a message of a stored subscription.
+type storedMessage struct {
 	native.StoredPub
 	payload string
 	size    int // of the frame
 }
 
 // nextStored returns the next message of a stored subscription.
-func (p *peer) nextStored() stored {
+func (p *peer) nextStored() storedMessage {
 	p.t.Helper()
 	for {
 		f := p.read()
@@ -192,12 +193,12 @@ func (p *peer) nextStored() stored {
 		if err != nil || f.Tag() != native.ByName {
 			p.t.Fatalf("got %x, %v", []byte(f), err)
 		}
-		return stored{v, string(f.Payload()), len(f)}
+		return storedMessage{v, string(f.Payload()), len(f)}
 	}
 }
 
 // expectMessages expects messages with these payloads, in order, and returns them.
-func (p *peer) expectMessages(payloads ...string) (all []stored) {
+func (p *peer) expectMessages(payloads ...string) (all []storedMessage) {
 	p.t.Helper()
 	for i, want := range payloads {
 		m := p.nextStored()
@@ -209,7 +210,7 @@ func (p *peer) expectMessages(payloads ...string) (all []stored) {
 	return all
 }
 
-func (p *peer) ack(messages ...stored) {
+func (p *peer) ack(messages ...storedMessage) {
 	p.t.Helper()
 	var ranges []byte
 	for _, m := range messages {
@@ -218,13 +219,13 @@ func (p *peer) ack(messages ...stored) {
 	p.write(native.AppendAck(nil, native.AckFrame{Sub: 1, Ranges: ranges}))
 }
 
-func (p *peer) nak(flags byte, m stored) {
+func (p *peer) nak(flags byte, m storedMessage) {
 	p.t.Helper()
 	p.write(native.AppendNak(nil, native.NakFrame{Sub: 1, Flags: flags, Reason: "it is broken", Ranges: native.AppendRange(nil, native.Range{First: m.Sequence, Count: 1})}))
 }
 
 // credit returns the credit of messages.
-func (p *peer) credit(messages ...stored) {
+func (p *peer) credit(messages ...storedMessage) {
 	p.t.Helper()
 	n := 0
 	for _, m := range messages {
@@ -233,7 +234,7 @@ func (p *peer) credit(messages ...stored) {
 	p.write(native.AppendCredit(nil, native.CreditFrame{Sub: 1, Tag: native.ByName, Bytes: uint32(n)}))
 }
 
-func streamStats(t *testing.T, b *broker.Broker, name string) broker.StreamStats {
+func streamStats(t *testing.T, b *broker.Broker, name string) stored.StreamStats {
 	t.Helper()
 	for _, s := range b.Snapshot().Streams {
 		if s.Name == name {
@@ -241,16 +242,16 @@ func streamStats(t *testing.T, b *broker.Broker, name string) broker.StreamStats
 		}
 	}
 	t.Fatalf("no stream %q", name)
-	return broker.StreamStats{}
+	return stored.StreamStats{}
 }
 
 // workStats returns the state of the durable "work" of stream "orders".
-func workStats(t *testing.T, b *broker.Broker) broker.DurableStats {
+func workStats(t *testing.T, b *broker.Broker) stored.DurableStats {
 	t.Helper()
 	for _, d := range streamStats(t, b, "orders").Durables {
 		if d.Name == "work" {
 			return d
 		}
 	}
-	return broker.DurableStats{}
+	return stored.DurableStats{}
 }

@@ -5,6 +5,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/peer"
@@ -17,9 +18,9 @@ type subscription struct {
 	outlet.Sub
 	session   *session
 	filter    string
-	group     string     // name of the consumer group; "" means none
-	addressed bool       // receives only messages addressed to this client
-	predicate *predicate // nil matches every message
+	group     string            // name of the consumer group; "" means none
+	addressed bool              // receives only messages addressed to this client
+	predicate *routes.Predicate // nil matches every message
 
 	// Guarded by the broker's lock.
 	routed    bool       // the subscription is part of the routes
@@ -48,7 +49,7 @@ func (s *subscription) queueOf(t *tag) *deliveryQueue {
 	q := s.queues[t.ID]
 	if q == nil {
 		q = &deliveryQueue{sub: s, tag: t}
-		q.Init(&s.Sub, &t.Tag, s.session.streamFor(t.ID))
+		q.Init(&s.Sub, &t.Tag.Tag, s.session.streamFor(t.ID))
 		s.queues[t.ID] = q
 		t.queues[q] = struct{}{}
 	}
@@ -88,7 +89,7 @@ func (b *Broker) newQueue(sub *subscription, t *tag) *deliveryQueue {
 // addSubscription adds sub to the routes, if the identity allows its filter. After removeSession it returns an error, because nothing would remove sub
 // again.
 func (b *Broker) addSubscription(sub *subscription, where string) error {
-	parsed, canonical, err := parsePredicate(where)
+	predicate, err := routes.ParsePredicate(where)
 	if err != nil {
 		return &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
@@ -100,7 +101,7 @@ func (b *Broker) addSubscription(sub *subscription, where string) error {
 	if identity := sub.session.identity.Load(); !covers(identity.Subscribe, sub.filter) {
 		return forbidden(identity, "subscribe to", sub.filter)
 	}
-	sub.predicate, sub.routed = b.predicates.acquire(parsed, canonical), true
+	sub.predicate, sub.routed = b.predicates.Acquire(predicate), true
 	sub.index = len(b.subs)
 	b.subs = append(b.subs, sub)
 	if !sub.addressed {
@@ -155,7 +156,7 @@ func (b *Broker) removeRouted(sub *subscription) {
 	if !sub.addressed {
 		b.removeInterest(sub)
 	}
-	b.predicates.release(sub.predicate)
+	b.predicates.Release(sub.predicate)
 }
 
 // closeQueues closes the subscription's delivery queues and appends them to closed. Each closed queue counts as a user
@@ -177,7 +178,7 @@ func (s *subscription) closeQueues(closed []closedQueue) []closedQueue {
 // messages no member accepted. Messages addressed to the client, and messages of a subscription without a group, are
 // not offered.
 func (b *Broker) redistribute(q *closedQueue) (left int) {
-	others := &groupMembers{broker: b, tag: q.tag, turn: q.sub.turn, matchers: newMatchers(b.formats)}
+	others := &groupMembers{broker: b, tag: q.tag, turn: q.sub.turn, matchers: routes.NewMatchers(b.formats)}
 	q.frames.Clear(func(frames []byte) {
 		for len(frames) > 0 {
 			f := native.Frame(frames[:native.Size(frames)])
@@ -211,7 +212,7 @@ func (b *Broker) addressedQueues(queues []*deliveryQueue, to ferry.SourceID, t *
 // deliver passes n frames of publisher p to q. If it leaves the stream unflushed, it adds the stream to u. refused is n
 // if q is closed, else 0.
 func (b *Broker) deliver(q *deliveryQueue, frames []byte, n int, shared *bufpool.Buf, p *publisher, u *peer.Unflushed) (refused int) {
-	dropped, open := q.Deliver(frames, n, shared, &p.account, u)
+	dropped, open := q.Deliver(frames, n, shared, &p.Account, u)
 	if !open {
 		return n
 	}

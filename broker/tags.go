@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -16,12 +17,9 @@ import (
 // tag is one topic that is published on. The broker frees a tag when no publisher has a grant for it and no message of
 // the tag is queued.
 type tag struct {
-	outlet.Tag
+	stored.Tag
 	route atomic.Pointer[route] // nil until the next publisher builds the route
 	in    stats.Counter
-
-	stored    atomic.Pointer[storedStream] // nil if no stream stores the tag
-	appending atomic.Int32                 // appends to the stream that have not ended
 
 	// Guarded by the broker's lock.
 	past    stats.Traffic // traffic out of queues that were closed
@@ -44,12 +42,12 @@ type tagTable struct {
 	nextID  uint32          // number at which the next search begins
 	unused  peer.FIFO[*tag] // tags that had messages queued when their last user left
 	freed   TagStats        // traffic of all freed tags
-	streams *streamTable    // that store tags
+	streams *stored.Store   // that store tags
 }
 
-func newTagTable(limit int) tagTable {
+func newTagTable(limit int, streams *stored.Store) tagTable {
 	return tagTable{
-		limit: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}, streams: &streamTable{},
+		limit: limit, byName: map[string]*tag{}, byID: map[uint32]*tag{}, created: map[string]int{}, streams: streams,
 	}
 }
 
@@ -66,8 +64,8 @@ func (tt *tagTable) acquire(name, identity string) (*tag, error) {
 		case n >= tt.limit-reserve && tt.created[identity] > reserve:
 			return nil, &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("identity %q uses %d tags already, and the last %d of %d are kept for others", identity, tt.created[identity], reserve, tt.limit)}
 		}
-		t = &tag{Tag: outlet.Tag{ID: tt.number(), Name: name}, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
-		t.stored.Store(tt.streams.of(name))
+		t = &tag{Tag: stored.Tag{Tag: outlet.Tag{ID: tt.number(), Name: name}}, creator: identity, index: len(tt.all), queues: map[*deliveryQueue]struct{}{}}
+		t.SetStream(tt.streams.Of(name))
 		tt.byName[name], tt.byID[t.ID] = t, t
 		tt.levels.Set(name, t)
 		tt.all = append(tt.all, t)
@@ -115,7 +113,7 @@ func (tt *tagTable) sweep(n int) {
 // messages of t wait to be stored. It also does not if a client has not returned more than half of its window, because that client still handles messages
 // of t.
 func (tt *tagTable) free(t *tag) bool {
-	if t.appending.Load() > 0 {
+	if t.Appending() {
 		return false
 	}
 	for q := range t.queues {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/broker/stored"
 	"example.com/ferry/engine"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
@@ -132,7 +133,7 @@ func (s *storedStreams) State(ctx context.Context) (admin.StreamsState, error) {
 		},
 		Streams: make([]admin.StoredState, len(list)),
 	}
-	routed := map[string]broker.StreamStats{}
+	routed := map[string]stored.StreamStats{}
 	for _, each := range s.broker().Streams {
 		routed[each.Name] = each
 	}
@@ -146,7 +147,7 @@ func (s *storedStreams) State(ctx context.Context) (admin.StreamsState, error) {
 }
 
 // stateOf joins what the engine, the configuration and the broker know of a stream.
-func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed broker.StreamStats) admin.StoredState {
+func (s *storedStreams) stateOf(ctx context.Context, each storedStream, routed stored.StreamStats) admin.StoredState {
 	c := each.config
 	state := admin.StoredState{
 		Name: c.Name, Tags: c.Tags, Delivery: string(c.Delivery), Storage: string(c.Storage), DeadLetter: c.DeadLetter,
@@ -189,7 +190,7 @@ func (s *storedStreams) explain(err error) string {
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", ": ") }
 
 // durables joins the cursors that the engine stores with the durables that the broker serves.
-func (s *storedStreams) durables(cursors []engine.CursorInfo, served []broker.DurableStats) []admin.DurableState {
+func (s *storedStreams) durables(cursors []engine.CursorInfo, served []stored.DurableStats) []admin.DurableState {
 	all := make([]admin.DurableState, 0, len(cursors))
 	for _, c := range cursors {
 		all = append(all, admin.DurableState{

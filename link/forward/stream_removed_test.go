@@ -27,9 +27,10 @@ func TestStreamIsRemovedAtTheOtherNode(t *testing.T) {
 	received := b.record()
 	c := a.client()
 	publish(t, c, "orders/1", 0, 100)
-	if info, err := s.Info(t.Context()); err != nil || info.Records != 100 {
-		t.Fatalf("%d messages are stored, %v", info.Records, err)
-	}
+	eventually(t, "100 messages are stored", func() bool {
+		info, err := s.Info(t.Context())
+		return err == nil && info.Records == 100
+	})
 	set, err := b.broker.PrepareStreams(nil)
 	if err != nil {
 		t.Fatal(err)

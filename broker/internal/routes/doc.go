@@ -1,4 +1,5 @@
-// Package routes finds what belongs to tags: the tags that a filter matches, and the filters that match a tag.
+// Package routes finds what belongs to tags: the tags that a filter matches, and the filters that match a tag. A Predicate says which of
+// their messages a subscription gets.
 //
 //	var tags, filters Levels[int]
 //	tags.Set("building/1/door", 7)

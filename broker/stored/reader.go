@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"maps"
 	"time"
 
-	delivery "example.com/ferry/broker/internal/durable"
+	"example.com/ferry/broker/internal/routes"
+	delivery "example.com/ferry/broker/stored/internal/durable"
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/clock"
@@ -24,16 +25,15 @@ const (
 type durableReader struct {
 	*durable
 	filter    string // of the members that it serves
-	predicate *predicate
-	matchers  matchers
-	encoder   storedEncoder
+	predicate *routes.Predicate
+	matchers  routes.Matchers
+	encoder   encoder
 	batch     []delivery.Record
 }
 
 // run opens the cursor and reads, again and again, while the durable has members.
 func (d *durable) run() {
-	defer d.broker.readers.Done()
-	r := durableReader{durable: d, matchers: newMatchers(d.broker.formats), encoder: storedEncoder{formats: d.broker.formats}}
+	r := durableReader{durable: d, matchers: routes.NewMatchers(d.stored.store.formats), encoder: encoder{formats: d.stored.store.formats}}
 	for {
 		d.mu.Lock()
 		if len(d.members) == 0 {
@@ -66,7 +66,7 @@ func (d *durable) onError(ctx context.Context, err error) {
 			m.sub.revoke(readError(d.stored, err))
 		}
 	} else {
-		d.broker.cfg.Load().Log.Warn("a durable cannot be read: trying again", "stream", d.stored.name(), "durable", d.name, "err", err)
+		d.stored.store.limits.Load().Log.Warn("a durable cannot be read: trying again", "stream", d.stored.name(), "durable", d.name, "err", err)
 	}
 	select {
 	case <-time.After(reopenAfter):
@@ -75,12 +75,12 @@ func (d *durable) onError(ctx context.Context, err error) {
 }
 
 // streamGone is the reason for the end of subscriptions to a stream that is no longer configured.
-func streamGone(st *storedStream) error {
+func streamGone(st *Stream) error {
 	return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores the stream %q", st.name())}
 }
 
 // readError is what a client is told about an error of the engine.
-func readError(st *storedStream, err error) error {
+func readError(st *Stream, err error) error {
 	var conflict *engine.ConflictError
 	var refused *native.Error
 	switch {
@@ -98,10 +98,7 @@ func readError(st *storedStream, err error) error {
 // serve opens the cursor, which waits until no other node holds it, and reads until ctx ends or the cursor fails.
 func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 	stream := r.stored.config().Stream
-	cfg := engine.CursorConfig{Name: r.name, Filter: r.filter, Start: start, Holder: r.broker.cfg.Load().Holder}
-	if r.predicate != nil {
-		cfg.Where = r.predicate.String()
-	}
+	cfg := engine.CursorConfig{Name: r.name, Filter: r.filter, Where: r.predicate.String(), Start: start, Holder: r.stored.store.limits.Load().Holder}
 	c, err := stream.Cursor(ctx, cfg)
 	if err != nil {
 		return err
@@ -112,7 +109,7 @@ func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 		var damaged *engine.CorruptError
 		if errors.As(err, &damaged) {
 			r.damaged.Add(1)
-			r.broker.cfg.Load().Log.Error("a stored message is damaged: it is left out", "stream", damaged.Stream, "durable", r.name, "sequence", damaged.Sequence, "err", err)
+			r.stored.store.limits.Load().Log.Error("a stored message is damaged: it is left out", "stream", damaged.Stream, "durable", r.name, "sequence", damaged.Sequence, "err", err)
 			err = nil
 		}
 	}
@@ -125,7 +122,7 @@ func (r *durableReader) serve(ctx context.Context, start engine.Start) error {
 	closing, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if e := c.Close(closing); e != nil && !errors.Is(err, engine.ErrLost) {
-		r.broker.cfg.Load().Log.Warn("the position of a durable may not be stored: some messages may be delivered again", "stream", r.stored.name(), "durable", r.name, "err", e)
+		r.stored.store.limits.Load().Log.Warn("the position of a durable may not be stored: some messages may be delivered again", "stream", r.stored.name(), "durable", r.name, "err", e)
 	}
 	return err
 }
@@ -138,7 +135,7 @@ func (d *durable) openWindow(c engine.Cursor) bool {
 		d.mu.Unlock()
 		return false
 	}
-	d.cfg, d.limit = d.stored.config(), d.broker.cfg.Load().DurableWindow
+	d.cfg, d.limit = d.stored.config(), d.stored.store.limits.Load().DurableWindow
 	d.window = delivery.New(d.windowConfig(), c.Position())
 	d.cursor, d.committed, d.starved = c, 0, false
 	maps.DeleteFunc(d.burials, func(sequence uint64, stored bool) bool { return stored && sequence <= c.Position().Floor })
@@ -181,7 +178,7 @@ func (r *durableReader) readSome(ctx context.Context, c engine.Cursor) error {
 	for i := range records {
 		record := &records[i]
 		if r.predicate != nil {
-			ok, mismatch := r.matchers.match(r.predicate, record.Type, record.Payload)
+			ok, mismatch := r.matchers.Match(r.predicate, record.Type, record.Payload)
 			if mismatch {
 				mismatches++
 			}
@@ -197,7 +194,7 @@ func (r *durableReader) readSome(ctx context.Context, c engine.Cursor) error {
 		r.batch = append(r.batch, delivery.Record{Sequence: record.Sequence, Key: maphash.Bytes(keySeed, key), Content: f})
 	}
 	if mismatches > 0 {
-		r.broker.mismatched.Add(mismatches)
+		r.stored.store.mismatched.Add(mismatches)
 	}
 	r.skipped.Add(uint64(len(records) - len(r.batch)))
 	last := records[len(records)-1].Sequence

@@ -1,11 +1,10 @@
-package broker
+package routes
 
 import (
 	"fmt"
 	"testing"
 
 	"example.com/ferry"
-	"example.com/ferry/field"
 	"example.com/ferry/format"
 	"example.com/ferry/format/json"
 	"example.com/ferry/protocol/native"
@@ -29,10 +28,15 @@ func TestPredicatesReadPrivateFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ps := predicates{}
-	above := ps.acquire(field.MustParsePredicate("value > 30"), "value > 30")
-	below := ps.acquire(field.MustParsePredicate("value < 30"), "value < 30")
-	m := newMatchers(formats)
+	above, err := ParsePredicate("value > 30")
+	if err != nil {
+		t.Fatal(err)
+	}
+	below, err := ParsePredicate("value < 30")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := NewMatchers(formats)
 	for _, row := range []struct {
 		payload      ferry.Type
 		above, below bool
@@ -47,10 +51,10 @@ func TestPredicatesReadPrivateFormats(t *testing.T) {
 	} {
 		frame := native.Frame(native.AppendPub(nil, native.PubHeader{Type: row.payload}, []byte(`{"value":31}`)))
 		for _, each := range []struct {
-			p    *predicate
+			p    *Predicate
 			want bool
 		}{{above, row.above}, {below, row.below}} {
-			if ok, odd := m.match(each.p, frame.Type(), frame.Payload()); ok != each.want || odd != row.odd {
+			if ok, odd := m.Match(each.p, frame.Type(), frame.Payload()); ok != each.want || odd != row.odd {
 				t.Errorf("%v for type %v: got %v, odd %v, want %v, %v", each.p, row.payload, ok, odd, each.want, row.odd)
 			}
 		}

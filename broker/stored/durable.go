@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"context"
@@ -8,9 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	delivery "example.com/ferry/broker/internal/durable"
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
+	delivery "example.com/ferry/broker/stored/internal/durable"
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
@@ -24,23 +25,22 @@ const commitInterval = 50 * time.Millisecond
 // members, one goroutine holds the engine's cursor of this name and reads. Acks, credit and time change the Window. The
 // goroutine that changes it sends what can be sent then.
 type durable struct {
-	broker *Broker
-	stored *storedStream
+	stored *Stream
 	name   string
 
 	mu        sync.Mutex
-	filter    string     // of all members
-	predicate *predicate // of all members
-	members   []*member  // those that have joined
-	expected  int        // members that will join: they have no RESULT yet
-	running   bool       // the goroutine runs
+	filter    string            // of all members
+	predicate *routes.Predicate // of all members
+	members   []*member         // those that have joined
+	expected  int               // members that will join: they have no RESULT yet
+	running   bool              // the goroutine runs
 	cancel    context.CancelFunc
 	ending    bool             // the last member has left: the window is about to be closed
 	kept      keptWindow       // the last member has left, and the next one continues with the window
 	window    *delivery.Window // nil unless a cursor is open
 	cursor    engine.Cursor
 	burials   map[uint64]bool // dead letters by sequence number: true if it is stored, or dropped, and the position does not say so
-	cfg       *Stored         // that the window was configured with
+	cfg       *Config         // that the window was configured with
 	limit     int             // DurableWindow that the window was configured with
 	committed int64           // when the position was last committed, in Unix nanoseconds
 	timer     *time.Timer
@@ -58,14 +58,14 @@ type durable struct {
 	read        atomic.Uint64
 }
 
-// maxDurables is the most durables of a stream that the broker knows.
+// maxDurables is the most durables of a stream that a Store knows.
 const maxDurables = 1024
 
 // keySeed is the seed of the hashes of keys.
 var keySeed = maphash.MakeSeed()
 
 // addMember makes sub a member of the durable, which it creates if necessary. The error is the reason of a refusal.
-func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*member, error) {
+func (st *Stream) addMember(sub *Sub, name string) (*member, error) {
 	if !st.config().AtLeastOnce {
 		return nil, badRequest("durable %q: stream %q is at-most-once, so a message can be lost before it is stored: it has no durables", name, st.name())
 	}
@@ -79,7 +79,7 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 		if err := st.makePlace(); err != nil {
 			return nil, err
 		}
-		d = &durable{broker: b, stored: st, name: name, room: make(chan struct{}, 1)}
+		d = &durable{stored: st, name: name, room: make(chan struct{}, 1)}
 		st.durables[name] = d
 	}
 	d.mu.Lock()
@@ -87,13 +87,9 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	if len(d.members)+d.expected == 0 && !d.hasWindow() {
 		d.filter, d.predicate = sub.filter, sub.predicate
 	}
-	where := ""
-	if d.predicate != nil {
-		where = d.predicate.String()
-	}
-	if d.filter != sub.filter || where != sub.where() {
+	if where, wanted := d.predicate.String(), sub.predicate.String(); d.filter != sub.filter || where != wanted {
 		return nil, badRequest("durable %q is used with filter %q and predicate %q, not with filter %q and predicate %q: name another durable, or make them equal",
-			name, d.filter, where, sub.filter, sub.where())
+			name, d.filter, where, sub.filter, wanted)
 	}
 	d.expected++
 	m := &member{durable: d, sub: sub, state: &delivery.Member{Credit: sub.window, Concurrency: sub.concurrency}}
@@ -101,9 +97,9 @@ func (st *storedStream) addMember(b *Broker, sub *storedSub, name string) (*memb
 	return m, nil
 }
 
-// ForgetDurable forgets what the Broker knows of a durable, so that its cursor can be deleted. The error says that it has members.
-func (b *Broker) ForgetDurable(stream, name string) error {
-	st := b.streams.Load().named(stream)
+// ForgetDurable forgets what the Store knows of a durable, so that its cursor can be deleted. The error says that it has members.
+func (s *Store) ForgetDurable(stream, name string) error {
+	st := s.table.Load().named(stream)
 	if st == nil {
 		return nil
 	}
@@ -128,7 +124,7 @@ func (b *Broker) ForgetDurable(stream, name string) error {
 }
 
 // makePlace forgets a durable without members if the stream has too many. The caller holds the lock.
-func (st *storedStream) makePlace() error {
+func (st *Stream) makePlace() error {
 	if len(st.durables) < maxDurables {
 		return nil
 	}
@@ -170,8 +166,7 @@ func (d *durable) join(m *member) {
 	}
 	if !d.running {
 		d.running = true
-		d.broker.readers.Add(1)
-		go d.run()
+		d.stored.store.readers.Go(d.run)
 	}
 	d.unlock(clock.Now())
 }
@@ -303,7 +298,7 @@ func (d *durable) onTimer() {
 // member is one subscription of a durable. The durable's lock guards it.
 type member struct {
 	durable *durable
-	sub     *storedSub
+	sub     *Sub
 	state   *delivery.Member
 	joined  bool
 	left    bool
@@ -356,7 +351,7 @@ func (m *member) deliver(f native.Frame, before uint32) bool {
 	if string(v.Tag) != m.lastTag {
 		m.lastTag = string(v.Tag)
 	}
-	return m.sub.stream.DeliverStored(m.sub.local, outlet.Message{
+	return m.sub.stream.DeliverStored(m.sub.handle, outlet.Message{
 		Tag: m.lastTag, Type: f.Type(), Time: f.Time(), Payload: f.Payload(), Extension: f.Extension(), Sequence: v.Sequence, Deliveries: before,
 	})
 }
@@ -414,56 +409,56 @@ func (m *member) retire() {
 
 // held returns how many records the member holds.
 func (m *member) held() int {
+	if m == nil {
+		return 0
+	}
 	m.durable.mu.Lock()
 	defer m.durable.mu.Unlock()
 	return m.state.InFlight
 }
 
-// settle applies f to the ranges of an ACK or NAK.
-func (m *member) settle(ranges []byte, now int64, f func(w *delivery.Window, r native.Range)) error {
-	d := m.durable
-	d.mu.Lock()
-	defer d.unlock(now)
-	if d.window == nil || !m.joined || m.left {
-		return nil
+// settle calls f, unless the member has left or no cursor is open. m may be nil.
+func (m *member) settle(now int64, f func(w *delivery.Window, m *delivery.Member)) {
+	if m == nil {
+		return
 	}
-	looked := d.window.Looked
-	for r := range native.RangesOf(ranges) {
-		f(d.window, r)
-		if d.window.Looked-looked > maxSettled {
-			return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the ranges of one frame name more than %d messages", maxSettled)}
-		}
-	}
-	return nil
-}
-
-func (m *member) ack(v native.AckFrame, now int64) error {
-	if v.InProgress {
-		m.inProgress(now)
-		return nil
-	}
-	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) { w.Ack(m.state, r.First, r.Count, now) })
-}
-
-// inProgress extends the time in which the member has to ack what it holds.
-func (m *member) inProgress(now int64) {
 	d := m.durable
 	d.mu.Lock()
 	defer d.unlock(now)
 	if d.window != nil && m.joined && !m.left {
-		d.window.Progress(m.state, now)
+		f(d.window, m.state)
 	}
 }
 
-func (m *member) nak(v native.NakFrame, now int64) error {
-	kind := delivery.Retry
-	switch {
-	case v.Flags&native.FlagReject != 0:
-		kind = delivery.Reject
-	case v.Flags&native.FlagNotTried != 0:
-		kind = delivery.Untried
-	}
-	return m.settle(v.Ranges, now, func(w *delivery.Window, r native.Range) {
-		w.Nak(m.state, r.First, r.Count, kind, time.Duration(v.Delay)*time.Millisecond, v.Reason, now)
-	})
+// progress extends the time in which the member has to ack what it holds.
+func (m *member) progress(now int64) {
+	m.settle(now, func(w *delivery.Window, m *delivery.Member) { w.Progress(m, now) })
 }
+
+// maxSettled bounds the records that one ACK or NAK makes the broker look at.
+const maxSettled = 1 << 20
+
+// settleRanges applies f to the ranges of an ACK or NAK.
+func (m *member) settleRanges(ranges []byte, now int64, f func(w *delivery.Window, m *delivery.Member, r native.Range)) (err error) {
+	m.settle(now, func(w *delivery.Window, m *delivery.Member) {
+		looked := w.Looked
+		for r := range native.RangesOf(ranges) {
+			f(w, m, r)
+			if w.Looked-looked > maxSettled {
+				err = &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("the ranges of one frame name more than %d messages", maxSettled)}
+				return
+			}
+		}
+	})
+	return err
+}
+
+// NakKind says why a member of a durable has not handled a message.
+type NakKind = delivery.NakKind
+
+// The kinds: the message is delivered again later; never again, but is a dead letter; or again at once, without being counted.
+const (
+	NakRetry   = delivery.Retry
+	NakReject  = delivery.Reject
+	NakUntried = delivery.Untried
+)

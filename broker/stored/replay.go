@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
 	"example.com/ferry/engine"
 	"example.com/ferry/protocol/native"
@@ -20,15 +21,15 @@ const (
 // replay sends the records of a stream to one subscription, without acknowledgement. One goroutine reads them from the cursor and
 // copies them to the writer of the client's stream, as far as credit and room allow.
 type replay struct {
-	sub    *storedSub
+	sub    *Sub
 	ctx    context.Context
 	cancel context.CancelFunc
 	more   chan struct{} // has one place: there may be credit
 
 	credit int // bytes; guarded by the lock of sub.stream
 
-	matchers matchers
-	encoder  storedEncoder
+	matchers routes.Matchers
+	encoder  encoder
 	chosen   []engine.Record // of a batch, those that match
 
 	sent     stats.Counter
@@ -37,11 +38,11 @@ type replay struct {
 	sequence atomic.Uint64 // of the last record that was read
 }
 
-func newReplay(sub *storedSub) *replay {
-	b := sub.session.broker
+func newReplay(sub *Sub) *replay {
+	formats := sub.stored.store.formats
 	r := &replay{
-		sub: sub, more: make(chan struct{}, 1), credit: sub.window, matchers: newMatchers(b.formats),
-		encoder: storedEncoder{formats: b.formats},
+		sub: sub, more: make(chan struct{}, 1), credit: sub.window, matchers: routes.NewMatchers(formats),
+		encoder: encoder{formats: formats},
 	}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r
@@ -49,7 +50,7 @@ func newReplay(sub *storedSub) *replay {
 
 // begin starts the goroutine, unless the broker has stopped.
 func (r *replay) begin() {
-	st, b := r.sub.stored, r.sub.session.broker
+	st := r.sub.stored
 	st.mu.Lock()
 	st.replays[r] = struct{}{}
 	gone := st.gone.Load()
@@ -57,14 +58,12 @@ func (r *replay) begin() {
 	if gone {
 		r.sub.revoke(streamGone(st))
 	}
-	b.readers.Add(1)
-	go func() {
-		defer b.readers.Done()
+	st.store.readers.Go(func() {
 		r.run()
 		st.mu.Lock()
 		delete(st.replays, r)
 		st.mu.Unlock()
-	}()
+	})
 }
 
 func (r *replay) stop() { r.cancel() }
@@ -80,8 +79,8 @@ func (r *replay) addCredit(n int) {
 }
 
 func (r *replay) run() {
-	b, sub := r.sub.session.broker, r.sub
-	c, err := sub.stored.config().Stream.Cursor(r.ctx, engine.CursorConfig{Filter: sub.filter, Start: sub.start, Holder: b.cfg.Load().Holder})
+	sub := r.sub
+	c, err := sub.stored.config().Stream.Cursor(r.ctx, engine.CursorConfig{Filter: sub.filter, Start: sub.start, Holder: sub.stored.store.limits.Load().Holder})
 	if err != nil {
 		r.fail(err)
 		return
@@ -94,7 +93,7 @@ func (r *replay) run() {
 		var damaged *engine.CorruptError
 		if errors.As(err, &damaged) {
 			r.damaged.Add(1)
-			sub.session.log.Error("a stored message is damaged: it is left out", "stream", damaged.Stream, "sequence", damaged.Sequence, "err", err)
+			sub.client.Log().Error("a stored message is damaged: it is left out", "stream", damaged.Stream, "sequence", damaged.Sequence, "err", err)
 			err = nil
 		}
 	}
@@ -151,12 +150,12 @@ func (r *replay) send(records []engine.Record) error {
 
 // sendOne sends one record to the client. It returns the bytes that were sent, or 0 if the client has not taken it. The caller holds the
 // lock of the stream.
-func (r *replay) sendOne(cfg *Stored, record *engine.Record) int {
+func (r *replay) sendOne(cfg *Config, record *engine.Record) int {
 	s := r.sub.stream
 	extension, _ := r.encoder.entries(cfg, record)
 	if s.Client != nil {
 		m := outlet.Message{Tag: record.Tag, Type: record.Type, Time: record.Time, Payload: record.Payload, Extension: extension, Sequence: record.Sequence}
-		if !s.DeliverStored(r.sub.local, m) {
+		if !s.DeliverStored(r.sub.handle, m) {
 			return 0
 		}
 		return storedSize(record, extension)
@@ -177,7 +176,7 @@ func (r *replay) matching(records []engine.Record) []engine.Record {
 	r.chosen = r.chosen[:0]
 	mismatches := uint64(0)
 	for i := range records {
-		ok, mismatch := r.matchers.match(r.sub.predicate, records[i].Type, records[i].Payload)
+		ok, mismatch := r.matchers.Match(r.sub.predicate, records[i].Type, records[i].Payload)
 		if ok {
 			r.chosen = append(r.chosen, records[i])
 		}
@@ -187,7 +186,7 @@ func (r *replay) matching(records []engine.Record) []engine.Record {
 	}
 	r.skipped.Add(uint64(len(records) - len(r.chosen)))
 	if mismatches > 0 {
-		r.sub.session.broker.mismatched.Add(mismatches)
+		r.sub.stored.store.mismatched.Add(mismatches)
 	}
 	return r.chosen
 }

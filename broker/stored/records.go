@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"errors"
@@ -12,19 +12,21 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// records are the frames of a run as records of a stream. A receiver reuses their memory.
-type records struct {
+// Records are the frames of a run as records of a stream. A receiver reuses their memory.
+type Records struct {
 	list      []engine.Record
 	extension []byte // that of all records
 }
 
-func (rs *records) reset() {
+// Reset removes all records.
+func (rs *Records) Reset() {
 	clear(rs.list)
 	rs.list, rs.extension = rs.list[:0], rs.extension[:0]
 }
 
-// add adds the record of f, whose extension has no entries of nodes any more. The error says why the message cannot be stored.
-func (rs *records) add(cfg *Stored, formats *format.ByType, tag string, f native.Frame) error {
+// Add adds the record of f for st. Its extension has no entries of nodes any more. The error says why the message cannot be stored.
+func (rs *Records) Add(st *Stream, tag string, f native.Frame) error {
+	cfg := st.config()
 	record := engine.Record{
 		Tag: tag, Type: f.Type(), Validated: f.Flags()&native.FlagValid != 0, Time: f.Time(), Payload: f.Payload(),
 	}
@@ -44,7 +46,7 @@ func (rs *records) add(cfg *Stored, formats *format.ByType, tag string, f native
 	}
 	record.Extension = rs.extension[start:len(rs.extension):len(rs.extension)]
 	if record.ID == "" && cfg.ID.Len() > 0 {
-		record.ID = string(valueAt(formats[record.Type], record.Payload, cfg.ID))
+		record.ID = string(valueAt(st.store.formats[record.Type], record.Payload, cfg.ID))
 	}
 	if len(record.ID) > native.MaxID {
 		return fmt.Errorf("an idempotency key of %d bytes: at most %d are accepted", len(record.ID), native.MaxID)
@@ -65,21 +67,21 @@ func valueAt(f format.Format, payload []byte, p field.Path) []byte {
 	return payload[s.Off:s.End]
 }
 
-// store appends the run in r.records, whose frames have that many bytes, to the stream. kept is false if the stream drops the run. If
+// Store appends a run, whose frames have that many bytes, to the stream of the tag. kept is false if the stream drops the run. If
 // confirmed is true, the credit of the run returns when the run is stored, and done, if not nil, is called then.
-func (r *receiver) store(st *storedStream, p *publisher, bytes int, done func(error)) (kept, confirmed bool) {
-	n := len(r.records.list)
-	if st.config().AtLeastOnce {
-		p.append(st, r.records.list, bytes, r.confirmations, done)
+func (g *Grant) Store(st *Stream, run *Records, bytes int, c *ledger.Confirmations, done func(error)) (kept, confirmed bool) {
+	n := len(run.list)
+	if st.AtLeastOnce() {
+		g.append(st, run.list, bytes, c, done)
 		return true, true
 	}
 	if st.held.Load() >= int64(st.bound) {
 		st.dropped.Add(uint64(n))
 		return false, false
 	}
-	st.begin(p.tag, n, bytes)
-	tag := p.tag
-	st.config().Stream.Append(r.records.list, func(err error) { _, _ = st.end(tag, n, bytes, err) })
+	st.begin(g.tag, n, bytes)
+	tag := g.tag
+	st.config().Stream.Append(run.list, func(err error) { _, _ = st.end(tag, n, bytes, err) })
 	return true, false
 }
 
@@ -94,7 +96,7 @@ const (
 func heldBy(n, bytes int) int64 { return int64(bytes + n*heldByMessage + heldByAppend) }
 
 // begin counts an append of n messages.
-func (st *storedStream) begin(t *tag, n, bytes int) {
+func (st *Stream) begin(t *Tag, n, bytes int) {
 	if st.pending.Add(int64(bytes)) == int64(bytes) {
 		st.progress.Store(clock.Now())
 	}
@@ -104,7 +106,7 @@ func (st *storedStream) begin(t *tag, n, bytes int) {
 }
 
 // end counts the end of an append of n messages. ok is false if the engine was closed before it stored them.
-func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.AppendError, ok bool) {
+func (st *Stream) end(t *Tag, n, bytes int, err error) (refused *engine.AppendError, ok bool) {
 	switch {
 	case err == nil:
 		st.stored.Add(n, bytes)
@@ -128,20 +130,20 @@ func (st *storedStream) end(t *tag, n, bytes int, err error) (refused *engine.Ap
 	return refused, err == nil || refused != nil
 }
 
-// restrain withholds p's credit if more than the bound waits to be stored, or has and not yet at most half of it.
-func (st *storedStream) restrain(p *publisher) {
+// Restrain withholds the credit of a if more than the bound waits to be stored, or has and not yet at most half of it.
+func (st *Stream) Restrain(a *ledger.Account) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.hold == nil && st.held.Load() > int64(st.bound) {
 		st.hold = &ledger.Hold{}
 	}
 	if st.hold != nil {
-		st.hold.Add(&p.account)
+		st.hold.Add(a)
 	}
 }
 
 // release returns the withheld credit if at most half of the bound waits to be stored.
-func (st *storedStream) release() {
+func (st *Stream) release() {
 	st.mu.Lock()
 	var hold *ledger.Hold
 	if st.held.Load() <= int64(st.bound/2) {
@@ -154,7 +156,7 @@ func (st *storedStream) release() {
 }
 
 // goneNotice says that n messages are not stored, because the stream is no longer configured.
-func (st *storedStream) goneNotice(t *tag, n int) native.NoticeFrame {
+func (st *Stream) goneNotice(t *Tag, n int) native.NoticeFrame {
 	return native.NoticeFrame{
 		Tag: t.ID, Count: uint32(n), Code: native.CodeBadRequest, Reason: fmt.Sprintf("the node no longer stores the stream %q", st.name()),
 	}

@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"sort"
@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/internal/clock"
 )
 
-// StreamStats is what the Broker knows of a stream. What it stores, and where its durables are, the engine knows.
+// StreamStats is what a Store knows of a stream. What it stores, and where its durables are, the engine knows.
 type StreamStats struct {
 	Name        string
 	Tags        []string
@@ -24,7 +24,7 @@ type StreamStats struct {
 	Replays     []ReplayStats
 }
 
-// DurableStats is the state of a durable on this node, since the Broker began.
+// DurableStats is the state of a durable on this node, since the Store began.
 type DurableStats struct {
 	Name, Filter, Where string
 
@@ -71,9 +71,9 @@ type ReplayStats struct {
 	Sequence      uint64 // of the last record that was read
 }
 
-// streamStats returns the state of all streams, sorted by name.
-func (b *Broker) streamStats() []StreamStats {
-	list := b.streams.Load().list
+// Stats returns the state of all streams, sorted by name.
+func (s *Store) Stats() []StreamStats {
+	list := s.table.Load().list
 	all := make([]StreamStats, 0, len(list))
 	for _, st := range list {
 		all = append(all, st.state())
@@ -82,7 +82,7 @@ func (b *Broker) streamStats() []StreamStats {
 	return all
 }
 
-func (st *storedStream) state() StreamStats {
+func (st *Stream) state() StreamStats {
 	cfg := st.config()
 	v := StreamStats{
 		Name: cfg.Config.Name, Tags: cfg.Config.Tags, AtLeastOnce: cfg.AtLeastOnce, Stored: st.stored.Load(),
@@ -125,11 +125,8 @@ func (d *durable) state() DurableStats {
 	d.mu.Lock()
 	defer d.unlock(clock.Now())
 	v := DurableStats{
-		Name: d.name, Filter: d.filter, State: "closed", Read: d.read.Load(), Delivered: d.delivered.Load(), Redelivered: d.redelivered,
+		Name: d.name, Filter: d.filter, Where: d.predicate.String(), State: "closed", Read: d.read.Load(), Delivered: d.delivered.Load(), Redelivered: d.redelivered,
 		Skipped: d.skipped.Load(), DeadLetters: d.deadLetters.Load(), Dropped: d.dropped.Load(), Damaged: d.damaged.Load(),
-	}
-	if d.predicate != nil {
-		v.Where = d.predicate.String()
 	}
 	if d.running {
 		v.State = "waiting"
@@ -145,10 +142,11 @@ func (d *durable) state() DurableStats {
 		v.Delayed = w.Delayed()
 	}
 	for _, m := range d.members {
-		x, s := m.state, m.sub.session
+		x := m.state
 		v.InFlight += x.InFlight
+		client, identity := m.sub.client.Names()
 		v.Members = append(v.Members, MemberStats{
-			Client: s.name, Identity: s.identity.Load().Name, ID: m.sub.id, Out: m.out, InFlight: x.InFlight, InFlightBytes: x.Bytes,
+			Client: client, Identity: identity, ID: m.sub.id, Out: m.out, InFlight: x.InFlight, InFlightBytes: x.Bytes,
 			Credit: x.Credit, Acked: x.Acked, Naked: x.Naked, Expired: x.Expired,
 		})
 	}
@@ -157,22 +155,13 @@ func (d *durable) state() DurableStats {
 
 func (r *replay) state() ReplayStats {
 	sub := r.sub
+	client, identity := sub.client.Names()
 	v := ReplayStats{
-		Client: sub.session.name, Identity: sub.session.identity.Load().Name, ID: sub.id, Filter: sub.filter, Where: sub.where(),
+		Client: client, Identity: identity, ID: sub.id, Filter: sub.filter, Where: sub.predicate.String(),
 		Out: r.sent.Load(), Skipped: r.skipped.Load(), Damaged: r.damaged.Load(), Sequence: r.sequence.Load(),
 	}
 	sub.stream.Lock()
 	v.Credit = r.credit
 	sub.stream.Unlock()
 	return v
-}
-
-// Waiting says of each stream that stores nothing while messages wait why that is.
-func (b *Broker) Waiting() (all []string) {
-	for _, st := range b.streams.Load().list {
-		if reason := st.reason.Load(); reason != nil {
-			all = append(all, *reason)
-		}
-	}
-	return all
 }

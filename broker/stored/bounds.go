@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"context"
@@ -29,7 +29,7 @@ type owners struct {
 }
 
 // admit returns an error if owner may not make another durable. One that exists is admitted.
-func (st *storedStream) admit(ctx context.Context, name, owner string) error {
+func (st *Stream) admit(ctx context.Context, name, owner string) error {
 	o := &st.owners
 	o.mu.Lock()
 	defer o.mu.Unlock()

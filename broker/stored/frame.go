@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"example.com/ferry/engine"
@@ -7,15 +7,15 @@ import (
 	"example.com/ferry/protocol/native"
 )
 
-// storedEncoder makes PUBs of records. It is used by one goroutine.
-type storedEncoder struct {
+// encoder makes PUBs of records. It is used by one goroutine.
+type encoder struct {
 	formats   *format.ByType
 	extension []byte
 }
 
 // entries returns the extension of a record: what its publisher gave, its ID, and its key if the stream orders by a field. The slice
 // is valid until the next call.
-func (e *storedEncoder) entries(cfg *Stored, record *engine.Record) (extension, key []byte) {
+func (e *encoder) entries(cfg *Config, record *engine.Record) (extension, key []byte) {
 	key, _ = native.Entry(record.Extension, native.TLVKey)
 	withKey := key == nil && cfg.Key.Len() > 0
 	if record.ID == "" && !withKey {
@@ -49,7 +49,7 @@ func storedSize(record *engine.Record, extension []byte) int {
 }
 
 // frame returns the PUB of a record in a buffer of its own, which the caller releases.
-func (e *storedEncoder) frame(cfg *Stored, record *engine.Record) (f *bufpool.Buf, key []byte) {
+func (e *encoder) frame(cfg *Config, record *engine.Record) (f *bufpool.Buf, key []byte) {
 	extension, key := e.entries(cfg, record)
 	f = bufpool.Get(storedSize(record, extension))
 	f.B = native.AppendStoredPub(f.B, storedHeader(record), native.Stored{Tag: record.Tag, Sequence: record.Sequence}, extension, record.Payload)

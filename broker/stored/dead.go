@@ -1,4 +1,4 @@
-package broker
+package stored
 
 import (
 	"crypto/sha256"
@@ -36,9 +36,9 @@ func (d *durable) takeDead() (list []deadLetter) {
 // bury stores a dead letter in the stream of the configured tag. The record is done when that is stored.
 func (d *durable) bury(x *deadLetter) {
 	defer x.content.Release()
-	cfg, log := d.stored.config(), d.broker.cfg.Load().Log
+	cfg, log := d.stored.config(), d.stored.store.limits.Load().Log
 	log = log.With("stream", cfg.Config.Name, "durable", d.name, "sequence", x.Sequence, "deliveries", x.Deliveries, "reason", x.Reason)
-	to := d.broker.streamOf(cfg.DeadLetter)
+	to := d.stored.store.Of(cfg.DeadLetter)
 	if to == nil {
 		log.Warn("a message failed for the last time: it is dropped, because the stream has no dead_letter")
 		d.buried(x.Sequence, &d.dropped)
@@ -103,7 +103,7 @@ func (r *durableReader) awaitBuried() {
 
 // deadRecord returns the record of a dead letter. Its ID makes the engine store it once, even if the node stops before the position of
 // the durable is stored.
-func (d *durable) deadRecord(cfg *Stored, x *deadLetter) engine.Record {
+func (d *durable) deadRecord(cfg *Config, x *deadLetter) engine.Record {
 	f := native.Frame(x.content.B)
 	record := engine.Record{
 		Tag: cfg.DeadLetter, Type: f.Type(), Validated: f.Flags()&native.FlagValid != 0, Time: f.Time(), Payload: f.Payload(),
@@ -124,12 +124,4 @@ func (d *durable) deadRecord(cfg *Stored, x *deadLetter) engine.Record {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", cfg.Config.Name, d.name, x.Sequence))
 	record.ID = hex.EncodeToString(sum[:])
 	return record
-}
-
-// streamOf returns the stream that stores a tag, or nil.
-func (b *Broker) streamOf(tag string) *storedStream {
-	if tag == "" {
-		return nil
-	}
-	return b.streams.Load().of(tag)
 }

@@ -1,24 +1,24 @@
-package broker
+package stored
 
-import delivery "example.com/ferry/broker/internal/durable"
+import delivery "example.com/ferry/broker/stored/internal/durable"
 
 // keptWindow is the window of a durable without members, whose next member continues with it. So a client that connects again gets
-// what it has not acked without a read, and the engine's cursor stays where it is. The windows that a Broker keeps have at most
-// Config.DurableWindow bytes in all.
+// what it has not acked without a read, and the engine's cursor stays where it is. The windows that a Store keeps have at most
+// Limits.DurableWindow bytes in all.
 type keptWindow struct {
 	until int64 // when the window is closed, in Unix nanoseconds; 0 means that it is not kept
-	bytes int64 // of Broker.keptBytes
+	bytes int64 // of Store.keptBytes
 }
 
 // keep keeps the window of a durable without members. It returns false if it has none that may be kept. The caller holds the lock.
 func (d *durable) keep(now int64) bool {
-	wait := d.stored.config().KeepWindow
-	if wait <= 0 || !d.hasWindow() || d.broker.stopping() {
+	wait, store := d.stored.config().KeepWindow, d.stored.store
+	if wait <= 0 || !d.hasWindow() || store.stopping() {
 		return false
 	}
 	_, bytes := d.window.Held()
-	if d.broker.keptBytes.Add(int64(bytes)) > int64(d.broker.cfg.Load().DurableWindow) {
-		d.broker.keptBytes.Add(-int64(bytes))
+	if store.keptBytes.Add(int64(bytes)) > int64(store.limits.Load().DurableWindow) {
+		store.keptBytes.Add(-int64(bytes))
 		return false
 	}
 	d.kept = keptWindow{now + int64(wait), int64(bytes)}
@@ -31,7 +31,7 @@ func (d *durable) keep(now int64) bool {
 
 // release makes a kept window one in use, or one that is closed. The caller holds the lock.
 func (d *durable) release() {
-	d.broker.keptBytes.Add(-d.kept.bytes)
+	d.stored.store.keptBytes.Add(-d.kept.bytes)
 	d.kept = keptWindow{}
 }
 
@@ -45,7 +45,7 @@ func (d *durable) end() {
 }
 
 // endKept closes the windows of the stream's durables that have no members.
-func (st *storedStream) endKept() {
+func (st *Stream) endKept() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for _, d := range st.durables {
@@ -57,19 +57,9 @@ func (st *storedStream) endKept() {
 	}
 }
 
-// stopping reports whether Shutdown has drained the sessions.
-func (b *Broker) stopping() bool {
-	select {
-	case <-b.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // configure makes the window follow the configuration, which a reload may have changed. The caller holds the lock.
 func (d *durable) configure() {
-	cfg, limit := d.stored.config(), d.broker.cfg.Load().DurableWindow
+	cfg, limit := d.stored.config(), d.stored.store.limits.Load().DurableWindow
 	if cfg == d.cfg && limit == d.limit {
 		return
 	}

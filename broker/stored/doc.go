@@ -1,0 +1,7 @@
+// Package stored has the streams of a broker that an engine stores. A Grant appends what a publisher sends, and its credit returns once
+// that is stored. A Sub reads: alone, as a replay, or as a member of a durable, which shares the messages of a stream between its members
+// until they are acked. What a durable holds, and who gets it next, is in internal/durable.
+//
+// A Store has the streams, Subs the subscriptions of one client. Locks are taken in this order: Subs, Stream, durable, and those of
+// package outlet. Package stored knows no session and no route; the broker tells its publishers.
+package stored
