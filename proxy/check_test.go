@@ -3,6 +3,7 @@ package proxy
 import (
 	"testing"
 
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
@@ -67,7 +68,7 @@ func TestCheck(t *testing.T) {
 	t.Run("parts", func(t *testing.T) {
 		t.Parallel()
 		for name, cfg := range map[string]Config{
-			"http1":      {Listeners: with(func(l *Listener) { l.HTTP1 = http1.Config{Via: "a b\n"} }), Clusters: []upstream.Config{web}},
+			"http1":      {Listeners: with(func(l *Listener) { l.HTTP1 = http1.Config{HTTPConfig: exchange.HTTPConfig{Via: "a b\n"}} }), Clusters: []upstream.Config{web}},
 			"cluster":    {Listeners: []Listener{public}, Clusters: []upstream.Config{{Name: "web"}}},
 			"access log": {Listeners: []Listener{public}, Clusters: []upstream.Config{web}, AccessLog: traffic.LogConfig{File: "-", Sample: 2}},
 		} {

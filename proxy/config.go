@@ -157,20 +157,8 @@ func (l *Listener) http2() *http2.Config {
 	if l.Protocol != HTTP {
 		return &c
 	}
-	from := &l.HTTP1
-	c.HeaderTimeout = cmp.Or(c.HeaderTimeout, from.HeaderTimeout)
-	c.IdleTimeout = cmp.Or(c.IdleTimeout, from.IdleTimeout)
-	c.BodyTimeout = cmp.Or(c.BodyTimeout, from.BodyTimeout)
-	c.BodyRate = cmp.Or(c.BodyRate, from.BodyRate)
-	c.MaxBody = cmp.Or(c.MaxBody, bytesize.Size(from.Limits.MaxBody))
-	c.MaxRequests = cmp.Or(c.MaxRequests, from.MaxRequests)
-	c.Via = cmp.Or(c.Via, from.Via)
-	if len(c.Upgrades) == 0 {
-		c.Upgrades = from.Upgrades
-	}
-	if !c.ForwardedFor {
-		c.ForwardedFor, c.TrustForwarded = from.ForwardedFor, from.TrustForwarded
-	}
+	c.HTTPConfig = c.Or(&l.HTTP1.HTTPConfig)
+	c.MaxBody = cmp.Or(c.MaxBody, bytesize.Size(l.HTTP1.Limits.MaxBody))
 	return &c
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/bytesize"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
 	"example.com/ferry/proxy/http2"
 	"example.com/ferry/proxy/proxytest"
@@ -74,13 +75,8 @@ func TestBothVersions(t *testing.T) {
 
 // TestListenerSettings: with protocol http, http2 takes what it leaves out from http1.
 func TestListenerSettings(t *testing.T) {
-	l := Listener{Protocol: HTTP, HTTP1: http1.Config{
-		IdleTimeout: time.Second, HeaderTimeout: time.Minute, Via: "a", ForwardedFor: true, TrustForwarded: true, MaxRequests: 7, Limits: wire.Limits{MaxBody: 10},
-	}, HTTP2: http2.Config{HeaderTimeout: time.Hour, MaxStreams: 3}}
-	want := http2.Config{
-		IdleTimeout: time.Second, HeaderTimeout: time.Hour, Via: "a", ForwardedFor: true, TrustForwarded: true, MaxRequests: 7,
-		MaxBody: bytesize.Size(10), MaxStreams: 3,
-	}
+	l := Listener{Protocol: HTTP, HTTP1: http1.Config{Limits: wire.Limits{MaxBody: 10}, HTTPConfig: exchange.HTTPConfig{IdleTimeout: time.Second, HeaderTimeout: time.Minute, Via: "a", ForwardedFor: true, TrustForwarded: true, MaxRequests: 7}}, HTTP2: http2.Config{MaxStreams: 3, HTTPConfig: exchange.HTTPConfig{HeaderTimeout: time.Hour}}}
+	want := http2.Config{MaxBody: bytesize.Size(10), MaxStreams: 3, HTTPConfig: exchange.HTTPConfig{IdleTimeout: time.Second, HeaderTimeout: time.Hour, Via: "a", ForwardedFor: true, TrustForwarded: true, MaxRequests: 7}}
 	if got := l.http2(); !reflect.DeepEqual(*got, want) {
 		t.Errorf("got %+v, want %+v", *got, want)
 	}

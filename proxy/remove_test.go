@@ -12,6 +12,7 @@ import (
 
 	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/bolt"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
@@ -65,7 +66,7 @@ func TestListenerRemovedWhateverItsClientsDo(t *testing.T) {
 			cfg := &Config{
 				Goroutines: goroutines,
 				Listeners: []Listener{
-					{Name: "http", Address: "127.0.0.1:0", Protocol: HTTP1, Routes: []route.Rule{{Cluster: "c", Forward: forward}}, HTTP1: http1.Config{HeaderTimeout: brief, BodyTimeout: brief}},
+					{Name: "http", Address: "127.0.0.1:0", Protocol: HTTP1, Routes: []route.Rule{{Cluster: "c", Forward: forward}}, HTTP1: http1.Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: brief, BodyTimeout: brief}}},
 					{Name: "rpc", Address: "127.0.0.1:0", Protocol: Bolt, Routes: []route.Rule{{Cluster: "d", Forward: forward}}, Bolt: bolt.Config{FrameTimeout: brief, Requests: 4}},
 				},
 				Clusters: []upstream.Config{limited("c"), limited("d")},

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/upstream"
 )
@@ -31,7 +32,7 @@ func (o *operated) change(cluster, address string) (upstream.Change, error) {
 	case o.weight > 1000:
 		return upstream.Change{}, upstream.ErrWeight
 	}
-	return upstream.Change{Endpoint: upstream.EndpointStats{Address: address, Drained: o.drained, Weight: o.weight, Configured: 1}, Available: 3}, nil
+	return upstream.Change{Endpoint: upstream.EndpointStats{Address: address, EndpointStats: balance.EndpointStats{Drained: o.drained, Weight: o.weight, Configured: 1}}, Available: 3}, nil
 }
 
 func (o *operated) DrainEndpoint(cluster, address string, drained bool) (upstream.Change, error) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -26,9 +27,9 @@ func TestProxyState(t *testing.T) {
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)
 	metrics.Route("admin", "all")
-	up := upstream.EndpointStats{Address: "127.0.0.1:1", Weight: 2, Configured: 3, Drained: true, Healthy: true, Active: 2, Conns: 3, Ejected: time.Minute}
+	up := upstream.EndpointStats{Address: "127.0.0.1:1", EndpointStats: balance.EndpointStats{Weight: 2, Configured: 3, Drained: true, Healthy: true, Active: 2, Conns: 3, Ejected: time.Minute}}
 	up.Outcomes = [upstream.Outcomes]int64{1000, 1, 20, 300, 4000, 50000}
-	down := upstream.EndpointStats{Address: "127.0.0.1:2", Weight: 1, Configured: 1, Ejected: time.Minute + 1500*time.Microsecond, Ejections: 4, Downs: 5}
+	down := upstream.EndpointStats{Address: "127.0.0.1:2", EndpointStats: balance.EndpointStats{Weight: 1, Configured: 1, Ejected: time.Minute + 1500*time.Microsecond, Ejections: 4, Downs: 5}}
 	snapshot := proxy.Snapshot{
 		Now: time.Minute,
 		Bound: []proxy.Bound{
@@ -37,8 +38,8 @@ func TestProxyState(t *testing.T) {
 		},
 		Traffic: metrics.Snapshot(),
 		Clusters: []upstream.Stats{{
-			Name: "web", Endpoints: []upstream.EndpointStats{up, down}, Active: 7, Waiting: 8,
-			RefusedRequests: 9, RefusedConnections: 10, RefusedWaiting: 11, LookupsFailed: 12, ChecksFailed: 13,
+			Name: "web", Endpoints: []upstream.EndpointStats{up, down},
+			Stats: balance.Stats{Active: 7, Waiting: 8, RefusedRequests: 9, RefusedConnections: 10, RefusedWaiting: 11}, LookupsFailed: 12, ChecksFailed: 13,
 		}},
 	}
 	for i := range snapshot.Traffic.Routes { // 18 buckets each are more than a reader can check

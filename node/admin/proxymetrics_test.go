@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/overload"
@@ -31,13 +32,13 @@ func TestProxyMetrics(t *testing.T) {
 	r.Retried(1)
 	metrics.Listener("bad\xff")
 	metrics.Route("bad\xff", "\xff")
-	down := upstream.EndpointStats{Address: "127.0.0.1:2", Ejected: time.Second, Ejections: 4, Downs: 5}
-	up := upstream.EndpointStats{Address: "127.0.0.1:1", Healthy: true, Active: 2, Conns: 3}
+	down := upstream.EndpointStats{Address: "127.0.0.1:2", EndpointStats: balance.EndpointStats{Ejected: time.Second, Ejections: 4, Downs: 5}}
+	up := upstream.EndpointStats{Address: "127.0.0.1:1", EndpointStats: balance.EndpointStats{Healthy: true, Active: 2, Conns: 3}}
 	up.Outcomes[upstream.Success], up.Outcomes[upstream.Timeout] = 6, 7
 	clusters := []upstream.Stats{{
-		Name: "web", Endpoints: []upstream.EndpointStats{up, down}, Waiting: 8,
+		Name: "web", Endpoints: []upstream.EndpointStats{up, down},
 		TLS: true, TLSHandshakes: 30, TLSResumed: 12, TLSFailed: [upstream.TLSFailures]int64{upstream.TLSExpired: 14},
-		RefusedRequests: 9, RefusedConnections: 10, RefusedWaiting: 11, LookupsFailed: 12, ChecksFailed: 13,
+		Stats: balance.Stats{Waiting: 8, RefusedRequests: 9, RefusedConnections: 10, RefusedWaiting: 11}, LookupsFailed: 12, ChecksFailed: 13,
 	}}
 	_, url := start(t, Config{Proxy: func() proxy.Snapshot {
 		return proxy.Snapshot{

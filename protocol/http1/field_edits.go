@@ -19,7 +19,8 @@ type Pair struct {
 type Edits struct {
 	drop         [][]byte
 	dropLengths  uint64 // bit n: drop contains a name of n bytes; bit 63: a name of 63 or more bytes
-	writtenLines []byte
+	written      []Pair
+	writtenLines []byte // encoded
 }
 
 // NewEdits compiles edits and checks the names and values. remove removes all fields with a name. set replaces all fields with
@@ -63,6 +64,7 @@ func (e *Edits) write(p Pair) error {
 	if httprule.PastText([]byte(p.Value), 0) != len(p.Value) {
 		return fmt.Errorf("http1: value %q of field %s has a control character: take it out", p.Value, p.Name)
 	}
+	e.written = append(e.written, p)
 	e.writtenLines = appendField(e.writtenLines, p.Name, p.Value)
 	return nil
 }
@@ -79,8 +81,8 @@ func editable(name string) error {
 	return nil
 }
 
-// drops reports whether the edits remove the fields with that name, or with one that is the same variable for some servers.
-func (e *Edits) drops(name []byte) bool {
+// Removes reports whether the edits remove the fields with that name, or with one that is the same variable for some servers: X_User beside X-User.
+func (e *Edits) Removes(name []byte) bool {
 	if e == nil || e.dropLengths>>min(len(name), 63)&1 == 0 {
 		return false
 	}
@@ -90,6 +92,14 @@ func (e *Edits) drops(name []byte) bool {
 		}
 	}
 	return false
+}
+
+// Written returns the fields that are set or added, in order. The caller must not change the slice.
+func (e *Edits) Written() []Pair {
+	if e == nil {
+		return nil
+	}
+	return e.written
 }
 
 func appendField(dst []byte, name, value string) []byte {

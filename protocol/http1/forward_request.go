@@ -180,7 +180,7 @@ func (h *Head) appendValues(dst, data []byte, id ID, e *Edits) []byte {
 	}
 	for i := range h.Fields {
 		f := &h.Fields[i]
-		if f.ID == id && !f.Value.Empty() && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
+		if f.ID == id && !f.Value.Empty() && !h.namedByConnection(data, f) && !e.Removes(f.Name.Of(data)) {
 			dst = append(append(dst, f.Value.Of(data)...), ", "...)
 		}
 	}
@@ -193,7 +193,7 @@ func (h *Head) appendFields(dst, data []byte, from int, drop httprule.IDSet, e *
 	if h.seenIDs&drop != 0 || h.connectionNamedCount > 0 || e != nil && e.dropLengths != 0 {
 		for i := range h.Fields {
 			f := &h.Fields[i]
-			if !drop.Has(f.ID) && !h.namedByConnection(data, f) && !e.drops(f.Name.Of(data)) {
+			if !drop.Has(f.ID) && !h.namedByConnection(data, f) && !e.Removes(f.Name.Of(data)) {
 				continue
 			}
 			dst = append(dst, data[from:f.Name.Start]...)

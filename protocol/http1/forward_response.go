@@ -62,7 +62,7 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	if frames {
 		dst = h.appendFraming(dst)
 	}
-	if e.Date != "" && !h.seenIDs.Has(httprule.Date) && !e.Fields.drops(dateName) {
+	if e.Date != "" && !h.seenIDs.Has(httprule.Date) && !e.Fields.Removes(dateName) {
 		dst = appendField(dst, "Date", e.Date)
 	}
 	dst = h.appendVia(dst, e.Via)

@@ -23,8 +23,8 @@ type loopState struct {
 	idle     [4]idleHandler // indexed by dialectIndex
 	draining [4]idleHandler // the same, of connections that are about to be closed
 
-	freeSessions []*session
-	freeRequests []*request
+	freeSessions bufpool.List[session]
+	freeRequests bufpool.List[request]
 	active       int // number of sessions in use
 
 	settings      *settings // settings that matcher was made for
@@ -72,10 +72,8 @@ func (ls *loopState) currentSettings() *settings {
 }
 
 func (ls *loopState) newSession(c *loop.Conn, d wire.Dialect) *session {
-	var s *session
-	if n := len(ls.freeSessions); n > 0 {
-		s, ls.freeSessions = ls.freeSessions[n-1], ls.freeSessions[:n-1]
-	} else {
+	s := ls.freeSessions.Take()
+	if s == nil {
 		s = &session{loopState: ls}
 	}
 	ls.active++
@@ -86,15 +84,11 @@ func (ls *loopState) newSession(c *loop.Conn, d wire.Dialect) *session {
 func (ls *loopState) freeSession(s *session) {
 	*s = session{loopState: ls}
 	ls.active--
-	if bufpool.Reuse && len(ls.freeSessions) < maxFreeSessions {
-		ls.freeSessions = append(ls.freeSessions, s)
-	}
+	ls.freeSessions.Put(s, maxFreeSessions)
 }
 
 func (ls *loopState) newRequest() *request {
-	if n := len(ls.freeRequests); n > 0 {
-		r := ls.freeRequests[n-1]
-		ls.freeRequests = ls.freeRequests[:n-1]
+	if r := ls.freeRequests.Take(); r != nil {
 		return r
 	}
 	return &request{}
@@ -103,9 +97,7 @@ func (ls *loopState) newRequest() *request {
 func (ls *loopState) freeRequest(r *request) {
 	r.replay.Release()
 	*r = request{service: r.service[:0], method: r.method[:0]}
-	if bufpool.Reuse && len(ls.freeRequests) < maxFreeRequests {
-		ls.freeRequests = append(ls.freeRequests, r)
-	}
+	ls.freeRequests.Put(r, maxFreeRequests)
 }
 
 // clientClosed counts that a client's connection has closed.

@@ -138,7 +138,7 @@ func (r *request) fail(why route.Cause, sent bool) {
 	whole := !r.replay.Empty() || r.downstream.uploadPending(r)
 	if !whole || r.timedOut(now) {
 		r.exchange.Lost(why)
-	} else if r.exchange.Failed(nil, why, sent) {
+	} else if r.exchange.Failed(false, why, sent) {
 		if r.large {
 			r.downstream.connectUpload(r)
 			return

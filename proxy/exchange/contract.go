@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"example.com/ferry/loop"
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
@@ -55,7 +56,9 @@ type Downstream interface {
 	ResponseData(p []byte, last bool)
 	// ResponseEnd ends the response. trailers is nil if there are none. The side then calls Relay.Finish.
 	ResponseEnd(trailers Fields)
-	// Reject sends a response of the proxy's own. The Relay calls Reject only before a response has started. The side
+	// Respond sends a response of the proxy's own that is no error: that of a route without a cluster. The Relay calls it within Relay.Respond.
+	Respond(status int, fields []http1.Pair, body string)
+	// Reject sends an error response of the proxy's own. The Relay calls Reject only before a response has started. The side
 	// then calls Relay.Finish.
 	Reject(why Rejection)
 	// Reset ends a response that has started and cannot be completed, so that the client does not treat the response
@@ -146,7 +149,7 @@ type RequestHead interface {
 	ContentLength() int64        // in bytes; -1 if the head does not say
 	// ExpectsContinue reports whether the client waits for 100 Continue before it sends the body (RFC 9110, section
 	// 10.1.1). An Upstream forwards the expectation, and the server's 100 returns through Interim. If
-	// Changes.ContinueSent is true, the Upstream does not forward the expectation.
+	// Changes.NoExpect is true, the Upstream does not forward the expectation.
 	ExpectsContinue() bool
 	// UpgradeTo returns the protocol that the client asks to upgrade to, or nil.
 	UpgradeTo() []byte
@@ -160,23 +163,9 @@ type ResponseHead interface {
 }
 
 // Changes are the changes to a request's head on its way to the server. The downstream side fills in the listener's
-// changes, and Forward adds those of the route. The upstream side applies all of them in its own encoding.
-type Changes struct {
-	Host           string // replaces the request's host; empty keeps it
-	Strip          int    // length in bytes of the start of the path that Prefix replaces
-	Prefix         string
-	ForwardedFor   string // client address for X-Forwarded-For; empty adds none
-	NoForwardedFor bool   // removes the client's X-Forwarded-For, also if its address is not known
-	Proto          string // http or https for X-Forwarded-Proto; empty leaves the field unchanged
-	KeepForwarded  bool   // appends to the client's X-Forwarded fields instead of replacing them
-	ClientCert     string // element for X-Forwarded-Client-Cert; empty adds none
-	NoClientCert   bool   // removes the client's X-Forwarded-Client-Cert
-	MaxForwards    string // replaces Max-Forwards; empty keeps it
-	Via            string // name of the proxy for the Via field; empty adds no Via
-	Fields         *route.FieldEdits
-	Upgrade        bool // forwards the client's Upgrade to the server
-	ContinueSent   bool // the proxy has already sent 100 Continue to the client
-}
+// changes, and Forward adds those of the route. The upstream side applies all of them in its own encoding. Upgrade asks the server for a tunnel.
+// NoExpect means that the proxy has already sent 100 Continue to the client.
+type Changes struct{ http1.RequestEdit }
 
 // SetForwarded sets what servers learn of a client by X-Forwarded fields. addr is empty if the client has no address or it is not known: the
 // client's own X-Forwarded-For is removed nevertheless. trusted means that the client is a proxy whose fields stay.

@@ -8,8 +8,11 @@
 //
 //	relay.Init(downstream, l)                     // once
 //	relay.Begin(plan, timeouts)                   // at the first byte of a request
-//	if why := relay.Admit(r); why == traffic.Forwarded {
+//	result := relay.Match(path, false)            // searches the route
+//	if relay.Decide(head, result) {
 //		relay.Forward(head)                       // opens an Upstream, which gets the head
+//	} else {
+//		relay.Respond()                           // Downstream.Respond or Downstream.Reject
 //	}
 //	pause := relay.RequestData(piece, false)      // until Downstream.ResumeRequest
 //	relay.RequestEnd(nil)                         // Downstream.Response, ResponseData and ResponseEnd follow

@@ -42,7 +42,7 @@ func ExampleExchange() {
 		var x exchange.Exchange
 		x.Begin(plan, l)
 		fmt.Println(x.Admit(plan.Table.Routes()[0], nil), x.Choose())
-		fmt.Println("retry:", x.Failed([]byte("GET"), route.OnConnectFailure, false), x.Choose())
+		fmt.Println("retry:", x.Failed(true, route.OnConnectFailure, false), x.Choose())
 		x.EndAttempt(upstream.Success)
 		fmt.Println("attempts:", x.Attempt)
 		x.End(traffic.HTTP(200))

@@ -145,11 +145,11 @@ func (x *Exchange) Client() balance.Caller {
 }
 
 // Failed ends the current attempt without a response. It reports whether the route allows another attempt; the caller
-// then calls Choose. method is the request's method, nil in Bolt. sent means that the server may have processed a part
+// then calls Choose. idempotent is that of the request's method; Bolt has none. sent means that the server may have processed a part
 // of the request. For a request that cannot be sent again, call Lost instead.
-func (x *Exchange) Failed(method []byte, why route.Cause, sent bool) bool {
+func (x *Exchange) Failed(idempotent bool, why route.Cause, sent bool) bool {
 	x.Lost(why)
-	return x.retryAllowed(method, route.Attempt{Number: x.Attempt, Cause: why, Sent: sent})
+	return x.retryAllowed(idempotent, route.Attempt{Number: x.Attempt, Cause: why, Sent: sent})
 }
 
 // Lost ends the current attempt without a response. No other attempt follows.
@@ -203,15 +203,15 @@ func (x *Exchange) NotConnected(err error) {
 
 // Repeat reports whether the route retries a request because of the status of its response. If so, the caller discards
 // the response, calls EndAttempt and then Choose. grpcStatus is 0 if the head has none. Repeat is for HTTP only.
-func (x *Exchange) Repeat(method []byte, status, grpcStatus int) bool {
-	return x.retryAllowed(method, route.Attempt{Number: x.Attempt, Status: status, GRPCStatus: grpcStatus, Sent: true})
+func (x *Exchange) Repeat(idempotent bool, status, grpcStatus int) bool {
+	return x.retryAllowed(idempotent, route.Attempt{Number: x.Attempt, Status: status, GRPCStatus: grpcStatus, Sent: true})
 }
 
-func (x *Exchange) retryAllowed(method []byte, a route.Attempt) bool {
+func (x *Exchange) retryAllowed(idempotent bool, a route.Attempt) bool {
 	if a.Cause != "" && !a.Sent && x.SendsAgain(a.Cause) {
 		return true
 	}
-	if x.Route.Forward.Retry == nil || !x.Route.Retries(method, a, x.loop.Now()) {
+	if x.Route.Forward.Retry == nil || !x.Route.Retries(idempotent, a, x.loop.Now()) {
 		return false
 	}
 	x.Plan.Routes[x.Route.Index].Retried(x.loop.Index())

@@ -151,18 +151,18 @@ func TestRepeated(t *testing.T) {
 	do(t, rule, func(w *world) {
 		x := w.begin(t)
 		first := x.Endpoint
-		if !x.Failed([]byte("POST"), route.OnConnectFailure, false) {
+		if !x.Failed(false, route.OnConnectFailure, false) {
 			t.Fatal("a request of which nothing was sent is not repeated")
 		}
 		if why := x.Choose(); why != traffic.Forwarded || x.Endpoint == first || x.Attempt != 2 {
 			t.Fatalf("Choose: %v, attempt %d, the same endpoint: %v", why, x.Attempt, x.Endpoint == first)
 		}
-		if !x.Repeat([]byte("GET"), 503, 0) {
+		if !x.Repeat(true, 503, 0) {
 			t.Fatal("503 is not repeated")
 		}
 		x.EndAttempt(upstream.Failure)
 		x.Choose()
-		if x.Repeat([]byte("GET"), 503, 0) {
+		if x.Repeat(true, 503, 0) {
 			t.Error("there is a fourth attempt of three")
 		}
 		x.End(traffic.HTTP(503))
@@ -170,7 +170,7 @@ func TestRepeated(t *testing.T) {
 			t.Errorf("%d retries counted, want 2", got)
 		}
 		x = w.begin(t)
-		if x.Failed([]byte("POST"), route.OnReset, true) {
+		if x.Failed(false, route.OnReset, true) {
 			t.Error("a reset is repeated, which the route does not say")
 		}
 		x.End(traffic.HTTP(502))

@@ -22,9 +22,18 @@ import (
 type Relay struct {
 	Exchange
 	Changes Changes      // changes to the request's head in every attempt
-	Method  []byte       // method of the request if it is idempotent (RFC 9110, section 9.2.2), else nil
 	GRPC    bool         // the request is a gRPC request: the gRPC status of its response counts
 	Replay  ReplayBuffer // copy of the request so far, filled by the downstream side
+
+	// Idempotent means that the method of the request is idempotent: see route.Idempotent.
+	Idempotent bool
+
+	Matchers *route.Matchers // free ones of the loop, set once, before Match
+	Routing  route.Request   // what routes are matched against: the downstream side sets method, host, query and fields before Match
+	matcher  *route.Matcher  // nil unless the route needs more of the body
+	found    *route.Route    // by Match; nil if no route matches
+	own      *route.Response // of the proxy, chosen by Decide
+	rejected Rejection       // why Decide rejects the request
 
 	down     Downstream
 	up       Upstream // nil while there is no attempt
@@ -116,11 +125,12 @@ func (c *client) ClientField(name string) []byte { return c.down.RequestHead().G
 func (r *Relay) Release() {
 	r.deadlines.stopAll()
 	r.Replay.Reset()
-	r.Changes, r.Method, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, nil, false, false, 0
+	r.Changes, r.Idempotent, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, false, false, false, 0
 	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
 	r.path, r.size, r.webSocket, r.tunnel = httprule.Paths{}, headSize{}, false, nil
 	r.paths.Release()
-	r.compresses, r.known, r.headOnly = nil, nil, false
+	r.releaseRouting()
+	r.compresses, r.known = nil, nil
 	r.dropBody()
 }
 
@@ -142,7 +152,7 @@ func (r *Relay) Forward(h RequestHead) (ok bool) {
 		return false
 	}
 	r.size = headSize{head: h}
-	r.continueAwaited = h.ExpectsContinue() && !r.Changes.ContinueSent
+	r.continueAwaited = h.ExpectsContinue() && !r.Changes.NoExpect
 	if r.Changes.Upgrade {
 		r.webSocket = bytes.EqualFold(h.UpgradeTo(), webSocketName)
 		r.startResponseTimeout() // the end of the head is the end of what is sent before the response
@@ -150,9 +160,7 @@ func (r *Relay) Forward(h RequestHead) (ok bool) {
 	if r.GRPC {
 		r.startCallTimeout(h)
 	}
-	if r.compression() != nil || len(r.Plan.ErrorPages) > 0 {
-		r.headOnly = string(h.Method()) == http.MethodHead
-	}
+	r.headOnly = string(r.Routing.Method) == http.MethodHead
 	r.noteEncodings(h)
 	r.connect(false)
 	r.size.head = nil // it is valid only now
@@ -254,13 +262,13 @@ func (r *Relay) Upstream() Upstream { return r.up }
 // KeepsRequest reports whether the request may have to be sent again. The downstream side then copies the request to
 // Replay.
 func (r *Relay) KeepsRequest() bool {
-	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.up != nil && r.up.MayResend(r.Method != nil)
+	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.up != nil && r.up.MayResend(r.Idempotent)
 }
 
 // SentOnce reports whether the route retries the request only if no byte of it was sent.
 func (r *Relay) SentOnce() bool {
 	retry := r.Route.Forward.Retry
-	return r.Method == nil && (retry == nil || !retry.Idempotent)
+	return !r.Idempotent && (retry == nil || !retry.Idempotent)
 }
 
 // RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. last means
@@ -349,7 +357,7 @@ func (r *Relay) Interim(h ResponseHead) (pause bool) {
 func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	outcome, final := r.judge(h, end)
 	grpcStatus, _ := r.grpc.GRPCStatus()
-	if r.Replay.Whole && r.Repeat(r.Method, h.Status(), grpcStatus) {
+	if r.Replay.Whole && r.Repeat(r.Idempotent, h.Status(), grpcStatus) {
 		r.EndAttempt(outcome)
 		r.grpc = 0
 		r.cancel()
@@ -449,7 +457,7 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		r.connect(f.Sent)
 	default:
 		r.EndAttempt(f.outcome())
-		if r.Replay.Whole && r.Failed(r.Method, f.Cause, f.Sent) {
+		if r.Replay.Whole && r.Failed(r.Idempotent, f.Cause, f.Sent) {
 			r.retry()
 			return
 		}
@@ -466,8 +474,13 @@ const callSlack = 10 * time.Millisecond
 // a reused connection has probably not seen the request (RFC 9112, section 9.3.1). A server that refused a stream has
 // not processed the request (RFC 9113, section 8.7).
 func (r *Relay) resends(f Failure) bool {
-	safe := f.Cause == route.OnRefusedStream || f.Stale && (!f.Sent || r.Method != nil)
-	return safe && !r.resent && r.Replay.Whole
+	switch {
+	case r.resent || !r.Replay.Whole:
+		return false
+	case f.Stale:
+		return !f.Sent || r.Idempotent
+	}
+	return f.Cause == route.OnRefusedStream
 }
 
 // ResponseMalformed is called when the server sent bytes that are not a valid response to this request. The Upstream
@@ -485,9 +498,6 @@ func (r *Relay) ResponseMalformed() {
 
 // Abandon cancels the current attempt, because the client has left or gets a response of the proxy's own.
 func (r *Relay) Abandon() { r.cancel() }
-
-// RejectRequest responds to a request that Admit has refused. why is the result of Admit.
-func (r *Relay) RejectRequest(why traffic.Refusal) { r.reject(rejectionFor(why)) }
 
 // Finish counts the request, logs the request if the access log samples it, and ends the request. h is the request's
 // head, nil if there is none. client returns the client's address without a port. status is the status of the

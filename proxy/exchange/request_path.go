@@ -3,19 +3,19 @@ package exchange
 import (
 	"example.com/ferry/protocol/http1"
 	"example.com/ferry/protocol/httprule"
-	"example.com/ferry/proxy/route"
 )
 
-// SetPath reads the path of a request, without its query, and sets what routes are matched against. It returns why the request is refused, or an empty
-// string. The readings are valid until Forward returns.
-func (r *Relay) SetPath(to *route.Request, path, query []byte) (problem string) {
-	if problem = httprule.CheckQuery(query); problem != "" {
+// setPath sets the path in Routing, which has the query. It returns why the request is refused, or an empty string. The readings are valid until Forward
+// returns.
+func (r *Relay) setPath(path []byte) (problem string) {
+	to := &r.Routing
+	if problem = httprule.CheckQuery(to.Query); problem != "" {
 		return problem
 	}
 	if r.path, problem = r.paths.Read(path); problem != "" {
 		return problem
 	}
-	to.Path, to.Second, to.Query = r.path.First, nil, query
+	to.Path, to.Second = r.path.First, nil
 	if len(path) == 0 {
 		to.Path = rootPath
 	} else if !r.path.Same() {

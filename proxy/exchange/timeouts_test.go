@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 	"example.com/ferry/proxy/upstream"
@@ -33,6 +34,7 @@ func (c *slowClient) Response(ResponseHead, bool) bool            { return false
 func (c *slowClient) ResponseData([]byte, bool)                   {}
 func (c *slowClient) ResponseEnd(Fields)                          {}
 func (c *slowClient) Reject(why Rejection)                        { c.rejected = why == RequestTimeout }
+func (c *slowClient) Respond(int, []http1.Pair, string)           {}
 func (c *slowClient) Reset()                                      { c.reset = true }
 func (c *slowClient) ResponseFull() bool                          { return c.behind }
 func (c *slowClient) Unsent() int                                 { return c.unsent }

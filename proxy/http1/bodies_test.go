@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
@@ -232,7 +233,7 @@ func TestLargeBodyStalls(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				c.Loops = 1
-				r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{proxytest.Script(t, row.server)}})
+				r := start(t, setup{loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: brief}}, servers: []string{proxytest.Script(t, row.server)}})
 				conn := r.dialSlow()
 				conn.Send(row.request)
 				if row.reads {

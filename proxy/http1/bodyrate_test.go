@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
@@ -33,7 +34,7 @@ func TestBodyRate(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 				ended := make(chan error, 1)
-				cfg := setup{loop: c, config: Config{BodyRate: row.rate}, rules: row.rules, servers: []string{
+				cfg := setup{loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{BodyRate: row.rate}}, rules: row.rules, servers: []string{
 					proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 						req, err := http.ReadRequest(r)
 						if err == nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
@@ -66,7 +67,7 @@ func randomServer(tb testing.TB) string {
 func TestChaos(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		cfg := setup{
-			loop: c, config: Config{MaxRequests: 20, ForwardedFor: true},
+			loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{MaxRequests: 20, ForwardedFor: true}},
 			cluster: upstream.Config{IdleTimeout: brief, Limits: upstream.Limits{Connections: 8}},
 			servers: []string{randomServer(t), randomServer(t)},
 			rules: []route.Rule{{

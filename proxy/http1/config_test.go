@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/invalid"
+	"example.com/ferry/proxy/exchange"
 
 	wire "example.com/ferry/protocol/http1"
 )
@@ -19,20 +20,20 @@ func TestCheck(t *testing.T) {
 		c     Config
 	}{
 		{"limits", Config{Limits: wire.Limits{MaxHead: -1}}},
-		{"upgrades[1]", Config{Upgrades: []string{"websocket", ""}}},
-		{"trust_forwarded", Config{TrustForwarded: true}},
-		{"via", Config{Via: "a b"}},
-		{"max_requests", Config{MaxRequests: -1}},
-		{"header_timeout", Config{HeaderTimeout: 8761 * time.Hour}},
-		{"idle_timeout", Config{IdleTimeout: 8761 * time.Hour}},
-		{"body_timeout", Config{BodyTimeout: 1<<63 - 1}},
+		{"upgrades[1]", Config{HTTPConfig: exchange.HTTPConfig{Upgrades: []string{"websocket", ""}}}},
+		{"trust_forwarded", Config{HTTPConfig: exchange.HTTPConfig{TrustForwarded: true}}},
+		{"via", Config{HTTPConfig: exchange.HTTPConfig{Via: "a b"}}},
+		{"max_requests", Config{HTTPConfig: exchange.HTTPConfig{MaxRequests: -1}}},
+		{"header_timeout", Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: 8761 * time.Hour}}},
+		{"idle_timeout", Config{HTTPConfig: exchange.HTTPConfig{IdleTimeout: 8761 * time.Hour}}},
+		{"body_timeout", Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: 1<<63 - 1}}},
 	} {
 		var es invalid.Errors
 		if err := row.c.Check(); !errors.As(err, &es) || len(es) != 1 || es[0].Field != row.field {
 			t.Errorf("%s: got %v", row.field, err)
 		}
 	}
-	good := Config{HeaderTimeout: -1, IdleTimeout: time.Second, ForwardedFor: true, TrustForwarded: true, Via: "ferry.example", MaxRequests: 1}
+	good := Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: -1, IdleTimeout: time.Second, ForwardedFor: true, TrustForwarded: true, Via: "ferry.example", MaxRequests: 1}}
 	for _, c := range []Config{{}, good} {
 		if err := c.Check(); err != nil {
 			t.Errorf("%+v: %v", c, err)

@@ -9,11 +9,6 @@ import (
 	wire "example.com/ferry/protocol/http1"
 )
 
-const (
-	maxFreeUpstreams = maxFreeDownstreams
-	maxFreeHeads     = maxFreeDownstreams
-)
-
 // Connector opens the server's side of requests in HTTP/1.1. All Connectors of this protocol share the connections of
 // a loop. Any goroutine may call Use.
 type Connector struct {
@@ -26,9 +21,9 @@ var _ exchange.Connector = (*Connector)(nil)
 // connectorLoop is the part of a Connector that belongs to one loop. Only that loop uses it.
 type connectorLoop struct {
 	connector *Connector
-	free      []*upstreamSide
-	heads     []*wire.Head // free ones: a request that waits for its response needs none
-	scratch   []byte       // buffer for building request heads
+	free      bufpool.List[upstreamSide]
+	heads     bufpool.List[wire.Head] // free ones: a request that waits for its response needs none
+	scratch   []byte                  // buffer for building request heads
 	edit      wire.RequestEdit
 	fields    neutralFields
 }
@@ -69,9 +64,7 @@ func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, r
 }
 
 func (cl *connectorLoop) get() *upstreamSide {
-	if n := len(cl.free); n > 0 {
-		u := cl.free[n-1]
-		cl.free = cl.free[:n-1]
+	if u := cl.free.Take(); u != nil {
 		return u
 	}
 	return &upstreamSide{owner: cl}
@@ -79,24 +72,13 @@ func (cl *connectorLoop) get() *upstreamSide {
 
 // getHead returns a Head for a response that begins.
 func (cl *connectorLoop) getHead() *wire.Head {
-	n := len(cl.heads)
-	if n == 0 {
-		return new(wire.Head)
+	if h := cl.heads.Take(); h != nil {
+		return h
 	}
-	h := cl.heads[n-1]
-	cl.heads = cl.heads[:n-1]
-	return h
+	return new(wire.Head)
 }
 
 func (cl *connectorLoop) putHead(h *wire.Head) {
-	if bufpool.Reuse && len(cl.heads) < maxFreeHeads {
-		h.Reset()
-		cl.heads = append(cl.heads, h)
-	}
-}
-
-func (cl *connectorLoop) put(u *upstreamSide) {
-	if bufpool.Reuse && len(cl.free) < maxFreeUpstreams {
-		cl.free = append(cl.free, u)
-	}
+	h.Reset()
+	cl.heads.Put(h, maxFreeDownstreams)
 }

@@ -136,7 +136,7 @@ func TestUpstreamMeetsAnotherProtocol(t *testing.T) {
 			t.Run(row.name, func(t *testing.T) {
 				proxytest.OnLoop(t, l, func() bool {
 					d := proxytest.NewDownstream(t, l)
-					d.Relay.Changes = exchange.Changes{ForwardedFor: "10.0.0.1", Via: "test"}
+					d.Relay.Changes = exchange.Changes{RequestEdit: wire.RequestEdit{ForwardedFor: "10.0.0.1", Via: "test"}}
 					d.Responded = func() { over <- d }
 					d.Begin(p, exchange.Timeouts{}, &row.head, len(row.body) == 0)
 					for _, piece := range row.body {

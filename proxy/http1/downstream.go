@@ -1,10 +1,8 @@
 package http1
 
 import (
-	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 
 	wire "example.com/ferry/protocol/http1"
@@ -48,7 +46,6 @@ var (
 
 // payload is the state of matching routes against the request's body.
 type payload struct {
-	matcher      *route.Matcher // nil if no body is needed to find the route
 	body         wire.Body
 	decodedBytes int                // bytes of the body that body has decoded
 	content      exchange.HeldBytes // decoded content of a chunked body; empty for other bodies
@@ -199,10 +196,6 @@ func (d *downstreamSide) finish() {
 
 // release returns the side to its loopState. By then the connection is closed or has another handler.
 func (d *downstreamSide) release() {
-	if d.payload.matcher != nil {
-		d.payload.matcher.Reset()
-		d.loopState.matchers.Put(d.payload.matcher)
-	}
 	d.payload.content.Release()
 	d.payload = payload{}
 	d.relay.Release()
@@ -215,7 +208,5 @@ func (d *downstreamSide) release() {
 	d.headSize, d.bodyRead, d.framed, d.tunnel = 0, 0, false, false
 	d.status, d.framing = 0, asReceived
 	d.enter(inactive)
-	if bufpool.Reuse && len(d.loopState.free) < maxFreeDownstreams {
-		d.loopState.free = append(d.loopState.free, d)
-	}
+	d.loopState.free.Put(d, maxFreeDownstreams)
 }

@@ -47,60 +47,34 @@ func (d *downstreamSide) readHead(p []byte) int {
 	return d.match(p)
 }
 
-// match finds the route of the request. p begins with the request's head.
+// match finds the route of the request, and forwards it or responds. p begins with the request's head.
 func (d *downstreamSide) match(p []byte) int {
-	d.requestHead.data = p[:d.headSize]
-	if d.setRouteRequest() != "" {
-		return d.refusePath(p)
-	}
-	m := d.payload.matcher
-	var found *route.Route
-	result := route.NeedPayload
-	if m == nil {
-		m = d.loopState.matchers.Get(d.settings.plan.Table)
-		found, result = m.Match(&d.loopState.request, nil, d.head.Framing == wire.BodyNone)
-	}
+	h, data := &d.head, p[:d.headSize]
+	d.requestHead.data = data
+	d.relay.Routing = route.Request{Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Query: h.Query.Of(data), Header: &d.requestHead}
+	result := d.relay.Match(h.Path.Of(data), h.Framing == wire.BodyNone)
 	if result == route.NeedPayload {
-		if d.payload.matcher == nil {
-			d.payload.matcher, d.payload.body = m, d.head.Body(&d.settings.Limits)
+		if d.state != matchingPayload {
+			d.payload.body = h.Body(&d.settings.Limits)
 		}
 		content, whole, err := d.peekContent(p[d.headSize:])
 		if err != nil {
 			d.malformed(err)
 			return len(p)
 		}
-		if found, result = m.Continue(&d.loopState.request, content, whole); result == route.NeedPayload {
+		if result = d.relay.MatchPayload(content, whole); result == route.NeedPayload {
 			d.awaitPayload()
 			return 0
 		}
-		d.payload.matcher = nil
 	}
-	d.loopState.matchers.Put(m)
-	if result == route.Ambiguous {
-		return d.refusePath(p)
-	}
-	return d.admit(found, p)
-}
-
-// refusePath responds to a request whose path is malformed, or has two readings with different routes. p begins with the request's head.
-func (d *downstreamSide) refusePath(p []byte) int {
 	n := d.headSize
-	n += d.discardUnforwardedBody(p[n:])
-	d.relay.Refuse(traffic.BadRequest)
-	d.respondStatus(400)
-	return n + d.handleBodyAfterHead(p[n:])
-}
-
-// setRouteRequest sets the fields that routes are matched against. They are valid until match returns. It returns why the path is refused, or an empty
-// string.
-func (d *downstreamSide) setRouteRequest() (problem string) {
-	h, data := &d.head, d.requestHead.data
-	r := &d.loopState.request
-	*r = route.Request{
-		Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Header: &d.requestHead,
+	if d.relay.Decide(&d.requestHead, result) {
+		d.forward(p)
+	} else {
+		n += d.discardUnforwardedBody(p[n:])
+		d.relay.Respond()
 	}
-	d.relay.TLS.SetRequest(r)
-	return d.relay.SetPath(r, h.Path.Of(data), h.Query.Of(data))
+	return n + d.handleBodyAfterHead(p[n:])
 }
 
 var continueResponse = []byte(wire.Continue)
@@ -114,7 +88,7 @@ func (d *downstreamSide) awaitPayload() {
 	d.enter(matchingPayload)
 	d.relay.WatchBody()
 	if d.head.Expect {
-		d.relay.Changes.ContinueSent = true
+		d.relay.Changes.NoExpect = true
 		d.client.Write(continueResponse)
 	}
 }
@@ -142,34 +116,14 @@ func (d *downstreamSide) peekContent(data []byte) (content []byte, whole bool, e
 	return y.content.Bytes(), y.body.Done(), nil
 }
 
-// admit applies route r to the request: it forwards, redirects or responds. p begins with the request's head.
-func (d *downstreamSide) admit(r *route.Route, p []byte) int {
-	n := d.headSize
-	switch why := d.relay.Admit(r); {
-	case why != traffic.Forwarded:
-		n += d.discardUnforwardedBody(p[n:])
-		d.relay.RejectRequest(why)
-	case r.Redirect != nil:
-		n += d.discardUnforwardedBody(p[n:])
-		d.redirect(r)
-	case r.Respond != nil:
-		n += d.discardUnforwardedBody(p[n:])
-		d.respond(r.Respond.Status, r.Respond.Headers, r.Respond.Body)
-	default:
-		if ends, status, fields := d.relay.Changes.SetMaxForwards(&d.requestHead); ends {
-			n += d.discardUnforwardedBody(p[n:])
-			d.respond(status, fields, "")
-			break
-		}
-		d.forward(p)
-	}
-	return n + d.handleBodyAfterHead(p[n:])
-}
-
 // forward sends the request's head to a server. p begins with the head; the body follows later.
 func (d *downstreamSide) forward(p []byte) {
-	d.setChanges()
-	d.relay.Method = idempotentMethods[d.head.Method]
+	h, addr := &d.head, ""
+	if d.settings.ForwardedFor {
+		addr = d.ClientAddr()
+	}
+	d.relay.SetChanges(&d.settings.HTTPConfig, addr, h.Upgrade && h.Framing == wire.BodyNone && d.settings.MayUpgrade(d.requestHead.UpgradeTo()))
+	d.relay.Idempotent = route.Idempotent(h.MethodName.Of(p))
 	d.enter(sendingBody)
 	if !d.relay.Forward(&d.requestHead) {
 		return
@@ -194,24 +148,6 @@ func (d *downstreamSide) forward(p []byte) {
 func (d *downstreamSide) defersReplay() bool {
 	up, ok := d.relay.Upstream().(*upstreamSide)
 	return ok && up.reused && d.framed && d.relay.SentOnce()
-}
-
-// idempotentMethods has the names of the idempotent methods, which may be sent twice (RFC 9110, section 9.2.2). Other
-// methods are nil.
-var idempotentMethods = [...][]byte{
-	wire.MethodGet: []byte("GET"), wire.MethodHead: []byte("HEAD"), wire.MethodPut: []byte("PUT"), wire.MethodDelete: []byte("DELETE"),
-	wire.MethodOptions: []byte("OPTIONS"), wire.MethodTrace: []byte("TRACE"), wire.MethodPatch: nil,
-}
-
-// setChanges sets the listener's changes to the request's head.
-func (d *downstreamSide) setChanges() {
-	h, c := &d.head, &d.relay.Changes
-	c.Via = d.settings.Via
-	c.Upgrade = h.Upgrade && h.Framing == wire.BodyNone && d.settings.upgrades(d.requestHead.UpgradeTo())
-	d.relay.TLS.SetClientCert(c)
-	if d.settings.ForwardedFor {
-		c.SetForwarded(d.ClientAddr(), d.relay.TLS != nil, d.settings.TrustForwarded)
-	}
 }
 
 // SendRequest sends the request to up from its first byte.

@@ -33,7 +33,7 @@ func (d *downstreamSide) Response(h exchange.ResponseHead, end bool) (framed boo
 	}
 	d.loopState.edit = wire.ResponseEdit{
 		Close: !d.keepAlive, KeepAlive: d.head.Minor == 0, Decoded: d.framing == untilClose, Via: d.settings.Via,
-		Date: d.loopState.clock.Date(d.settings.plan, d.client.Loop().Now()), Fields: d.relay.Route.ResponseEdits.HTTP1(),
+		Date: d.loopState.clock.Date(d.settings.plan, d.client.Loop().Now()), Fields: d.relay.Route.ResponseEdits,
 	}
 	d.writeHead(d.appendHead(h))
 	return d.framing == asReceived

@@ -1,6 +1,6 @@
 package http1
 
-import "fmt"
+import "example.com/ferry/proxy/exchange"
 
 // downstreamState is the progress of the downstream side of a request:
 //
@@ -29,10 +29,7 @@ const (
 	tunneling                        // the connection carries the bytes of another protocol
 )
 
-var downstreamTransitions = [...]struct {
-	name string
-	next []downstreamState
-}{
+var downstreamTransitions = exchange.Transitions[downstreamState]{
 	inactive:         {"inactive", []downstreamState{readingHead}},
 	readingHead:      {"readingHead", []downstreamState{matchingPayload, sendingBody, discardingBody, inactive}},
 	matchingPayload:  {"matchingPayload", []downstreamState{sendingBody, discardingBody, inactive}},
@@ -42,22 +39,8 @@ var downstreamTransitions = [...]struct {
 	tunneling:        {"tunneling", []downstreamState{inactive}},
 }
 
-// checkTransitions makes enter panic on a transition that the diagram does not have. Only tests set it.
-var checkTransitions bool
-
 // enter changes the state. No other function does.
 func (d *downstreamSide) enter(next downstreamState) {
-	if checkTransitions && !contains(downstreamTransitions[d.state].next, next) {
-		panic(fmt.Sprintf("http1: a downstream side goes from %s to %s", downstreamTransitions[d.state].name, downstreamTransitions[next].name))
-	}
+	downstreamTransitions.Check("http1: a downstream side", d.state, next)
 	d.state = next
-}
-
-func contains[S comparable](states []S, s S) bool {
-	for _, each := range states {
-		if each == s {
-			return true
-		}
-	}
-	return false
 }

@@ -49,7 +49,7 @@ func Example() {
 	plan := exchange.NewPlan("public", table, map[string]*upstream.Cluster{"web": web}, metrics, nil)
 
 	service := http1.New(nil, len(group.Loops()))
-	service.Use(&http1.Config{Via: "ferry"}, plan)
+	service.Use(&http1.Config{HTTPConfig: exchange.HTTPConfig{Via: "ferry"}}, plan)
 	at, err := loop.ParseAddr("127.0.0.1:0")
 	if err != nil {
 		fmt.Println(err)
@@ -78,10 +78,10 @@ func Example() {
 }
 
 func ExampleConfig_Check() {
-	c := http1.Config{TrustForwarded: true, MaxRequests: -1, Upgrades: []string{"web socket"}}
+	c := http1.Config{HTTPConfig: exchange.HTTPConfig{TrustForwarded: true, MaxRequests: -1, Upgrades: []string{"web socket"}}}
 	fmt.Println(c.Check())
 	// Output:
 	// http1: upgrades[0]: "web socket" is no protocol: write websocket or another name
-	// http1: trust_forwarded: needs forwarded_for: set both, or none to have the fields pass as they came
+	// http1: trust_forwarded: needs forwarded_for: set both, or none to let the fields pass unchanged
 	// http1: max_requests: -1: write a number, or 0 for no bound
 }

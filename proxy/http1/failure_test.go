@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
@@ -44,8 +45,8 @@ func TestFailures(t *testing.T) {
 		{"malformed chunk", silent, setup{}, "POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n3\nabc\nx\n", 400, false},
 		{"connect", silent, setup{}, "CONNECT a:80 HTTP/1.1\nHost: a:80\n\n", 501, false},
 		{"unknown version", silent, setup{}, "GET / HTTP/2.0\nHost: a\n\n", 505, false},
-		{"half a head", silent, setup{config: Config{HeaderTimeout: brief}}, "GET / HTTP/1.1\nHo", 408, false},
-		{"half a body", silent, setup{config: Config{BodyTimeout: brief}}, put, 408, false},
+		{"half a head", silent, setup{config: Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: brief}}}, "GET / HTTP/1.1\nHo", 408, false},
+		{"half a body", silent, setup{config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: brief}}}, put, 408, false},
 		{"no response", silent, setup{rules: slow}, get, 504, true},
 		{"half a head of a response", func(t *testing.T) string {
 			return proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
@@ -180,7 +181,7 @@ func TestServerDiesWithinAResponse(t *testing.T) {
 
 func TestResponseStalls(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
+		r := start(t, setup{loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: brief}}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			io.WriteString(conn, proxytest.CRLF("HTTP/1.1 200 OK\nContent-Length: 1000\n\nabc"))
 			io.Copy(io.Discard, r)
 		})}})

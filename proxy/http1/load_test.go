@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 )
@@ -155,7 +156,7 @@ func TestUseUnderLoad(t *testing.T) {
 		for i := range 50 {
 			time.Sleep(time.Millisecond)
 			r.use(setup{
-				servers: servers[i%2 : i%2+1], config: Config{Via: fmt.Sprintf("v%d", i)},
+				servers: servers[i%2 : i%2+1], config: Config{HTTPConfig: exchange.HTTPConfig{Via: fmt.Sprintf("v%d", i)}},
 				rules: []route.Rule{{Name: fmt.Sprint(i), Cluster: "web"}},
 			})
 		}
@@ -249,7 +250,7 @@ func TestSlowloris(t *testing.T) {
 	if testing.Short() {
 		n = 100
 	}
-	r := start(t, setup{config: Config{HeaderTimeout: time.Second}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
+	r := start(t, setup{config: Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: time.Second}}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}})
 	slow := make([]*proxytest.Client, n)
 	for i := range slow {
 		slow[i] = r.dial()
@@ -304,7 +305,7 @@ func TestIdleCost(t *testing.T) {
 				idle++
 			}
 		}
-		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, len(sh.free), len(sh.connInfos))
+		seen <- fmt.Sprintf("%d idle, %d sessions, %d visits", idle, sh.free.Len(), len(sh.connInfos))
 	}); err != nil {
 		t.Fatal(err)
 	}

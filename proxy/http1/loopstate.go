@@ -1,6 +1,7 @@
 package http1
 
 import (
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
@@ -21,11 +22,10 @@ type loopState struct {
 	draining   *idle   // handles idle connections that are about to be closed
 	linger     *linger // handles connections whose last response is queued
 
-	free      []*downstreamSide
+	free      bufpool.List[downstreamSide]
 	matchers  route.Matchers
 	connInfos map[*loop.Conn]connInfo // entries exist only for connections that need one
 	scratch   []byte                  // buffer for building response heads
-	request   route.Request           // the request that a route is being found for: see setRouteRequest
 	edit      wire.ResponseEdit
 	fields    neutralFields
 	clock     exchange.Clock
@@ -51,13 +51,11 @@ func newLoopState(s *Service, index int) *loopState {
 
 // downstream returns a downstreamSide for a request that begins on c.
 func (ls *loopState) downstream(c *loop.Conn) *downstreamSide {
-	var d *downstreamSide
-	if n := len(ls.free); n > 0 {
-		d = ls.free[n-1]
-		ls.free = ls.free[:n-1]
-	} else {
+	d := ls.free.Take()
+	if d == nil {
 		d = &downstreamSide{loopState: ls}
 		d.relay.Init(d, c.Loop())
+		d.relay.Matchers = &ls.matchers
 	}
 	if len(ls.connInfos) > 0 {
 		ls.forgetUnsent(c)

@@ -5,7 +5,8 @@ import (
 
 	"example.com/ferry/protocol/httprule"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/route"
+
+	wire "example.com/ferry/protocol/http1"
 )
 
 // neutralFields appends the fields of a head that came in another protocol. Its functions are made once: one that is made for
@@ -13,7 +14,7 @@ import (
 type neutralFields struct {
 	b        []byte
 	request  exchange.RequestFields
-	edits    *route.FieldEdits // of a response
+	edits    *wire.Edits // of a response
 	each     func(name, value []byte) bool
 	written  func(name, value string)
 	response func(name, value []byte) bool
@@ -52,7 +53,7 @@ func (f *neutralFields) appendRequest(b []byte, h exchange.Fields, c *exchange.C
 }
 
 // appendResponse appends the fields of h but those that edits removes.
-func (f *neutralFields) appendResponse(b []byte, h exchange.Fields, edits *route.FieldEdits) []byte {
+func (f *neutralFields) appendResponse(b []byte, h exchange.Fields, edits *wire.Edits) []byte {
 	f.b, f.edits = b, edits
 	h.All(f.response)
 	f.edits = nil

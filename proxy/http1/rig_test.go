@@ -20,7 +20,7 @@ const (
 
 // TestMain makes every test check the state transitions of both sides.
 func TestMain(m *testing.M) {
-	checkTransitions = true
+	exchange.CheckTransitions = true
 	os.Exit(m.Run())
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
 
@@ -107,8 +108,8 @@ func TestForwarded(t *testing.T) {
 		want   string // X-Forwarded-For, X-Forwarded-Proto and Via as received by the server
 	}{
 		{"as it came", Config{}, "1.2.3.4 https "},
-		{"replaced", Config{ForwardedFor: true, Via: "ferry"}, "127.0.0.1 http 1.1 ferry"},
-		{"added to", Config{ForwardedFor: true, TrustForwarded: true}, "1.2.3.4, 127.0.0.1 https "},
+		{"replaced", Config{HTTPConfig: exchange.HTTPConfig{ForwardedFor: true, Via: "ferry"}}, "127.0.0.1 http 1.1 ferry"},
+		{"added to", Config{HTTPConfig: exchange.HTTPConfig{ForwardedFor: true, TrustForwarded: true}}, "1.2.3.4, 127.0.0.1 https "},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := start(t, setup{config: row.config, servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, r *http.Request) {
@@ -126,7 +127,7 @@ func TestForwarded(t *testing.T) {
 }
 
 func TestMaxRequests(t *testing.T) {
-	conn := start(t, setup{config: Config{MaxRequests: 2}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}).dial()
+	conn := start(t, setup{config: Config{HTTPConfig: exchange.HTTPConfig{MaxRequests: 2}}, servers: []string{proxytest.ServeHTTP(t, proxytest.EchoHTTP)}}).dial()
 	for i := range 2 {
 		conn.Send("GET / HTTP/1.1\nHost: a\n\n")
 		if resp, _ := conn.ReadResponse("GET"); resp.Close != (i == 1) {

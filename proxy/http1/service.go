@@ -39,8 +39,9 @@ func (s *Service) Use(c *Config, p *exchange.Plan) {
 	if c == nil {
 		c = &Config{}
 	}
-	r := &settings{Config: c.withDefaults(), plan: p}
-	r.timeouts = exchange.Timeouts{Body: r.BodyTimeout, BodyRate: r.BodyRate}
+	r := &settings{Config: *c, plan: p}
+	r.HTTPConfig = c.WithDefaults()
+	r.timeouts = r.Timeouts()
 	s.connector.Use(&r.Limits)
 	if p != nil && p.Connectors == nil {
 		for range p.Clusters {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 )
 
@@ -96,7 +97,7 @@ func TestReaderThatStops(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.Loops, c.HighWater, c.CloseTimeout = 1, 64<<20, brief
 		r := start(t, setup{
-			loop: c, config: Config{IdleTimeout: brief, BodyTimeout: brief},
+			loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{IdleTimeout: brief, BodyTimeout: brief}},
 			servers: []string{proxytest.ServeHTTP(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 16<<20)) })},
 		})
 		r.dialSlow().Send("GET / HTTP/1.1\nHost: a\n\n")

@@ -49,7 +49,7 @@ func (u *upstreamSide) becomeTunnel(behind []byte) {
 	}
 	conn, pool := u.conn, u.pool
 	x := u.relay.Detach()
-	d.loopState.edit = wire.ResponseEdit{Via: d.settings.Via, Fields: d.relay.Route.ResponseEdits.HTTP1(), Upgrade: true}
+	d.loopState.edit = wire.ResponseEdit{Via: d.settings.Via, Fields: d.relay.Route.ResponseEdits, Upgrade: true}
 	d.writeHead(wire.AppendResponse(d.loopState.scratch[:0], u.responseHead.data, u.responseHead.head, &d.loopState.edit))
 	x.Out = d.relay.Out
 	d.client.StopTimer(idleTimer)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 )
 
@@ -60,7 +61,7 @@ func TestTunnel(t *testing.T) {
 
 func TestTunnelIdle(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
-		conn := start(t, setup{loop: c, config: Config{BodyTimeout: 10 * brief}, servers: []string{upgradingServer(t)}}).dial()
+		conn := start(t, setup{loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: 10 * brief}}, servers: []string{upgradingServer(t)}}).dial()
 		conn.Send(upgrade)
 		if resp, err := http.ReadResponse(conn.R, nil); err != nil || resp.StatusCode != 101 {
 			t.Fatalf("got %v, %v", resp, err)
@@ -92,7 +93,7 @@ func TestTunnelBreaks(t *testing.T) {
 
 // TestUpgradeNotAllowed requests a protocol that is not allowed. The server gets a request without Upgrade.
 func TestUpgradeNotAllowed(t *testing.T) {
-	conn := start(t, setup{config: Config{Upgrades: []string{"foo"}}, servers: []string{upgradingServer(t)}}).dial()
+	conn := start(t, setup{config: Config{HTTPConfig: exchange.HTTPConfig{Upgrades: []string{"foo"}}}, servers: []string{upgradingServer(t)}}).dial()
 	conn.Send(upgrade)
 	if resp, _ := conn.ReadResponse("GET"); resp.StatusCode != 400 {
 		t.Errorf("status %d, want 400", resp.StatusCode)
@@ -104,7 +105,7 @@ func TestTunnelToServerThatDoesNotRead(t *testing.T) {
 	proxytest.BothLoops(t, func(t *testing.T, c loop.Config) {
 		c.HighWater, c.CloseTimeout = 64<<20, brief // so that the proxy notices the client's end
 		over := make(chan bool)
-		r := start(t, setup{loop: c, config: Config{BodyTimeout: brief}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
+		r := start(t, setup{loop: c, config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: brief}}, servers: []string{proxytest.Script(t, func(conn net.Conn, r *bufio.Reader) {
 			conn.(*net.TCPConn).SetReadBuffer(4096)
 			if _, err := http.ReadRequest(r); err != nil {
 				return

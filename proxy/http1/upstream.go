@@ -342,5 +342,5 @@ func (u *upstreamSide) release() {
 	if u.state != unused {
 		u.enter(unused)
 	}
-	u.owner.put(u)
+	u.owner.free.Put(u, maxFreeDownstreams)
 }

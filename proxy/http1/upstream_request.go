@@ -25,14 +25,10 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 	return framed
 }
 
-// setEdit translates Relay.Changes to edits of an HTTP/1.1 head.
+// setEdit sets the edits of an HTTP/1.1 head.
 func (u *upstreamSide) setEdit(h *requestHead) {
-	c, e := &u.relay.Changes, &u.owner.edit
-	*e = wire.RequestEdit{
-		Host: c.Host, Strip: c.Strip, Prefix: c.Prefix, MaxForwards: c.MaxForwards, Via: c.Via, Fields: c.Fields.HTTP1(), Upgrade: c.Upgrade, NoExpect: c.ContinueSent,
-		ForwardedFor: c.ForwardedFor, NoForwardedFor: c.NoForwardedFor, Proto: c.Proto, KeepForwarded: c.KeepForwarded,
-		ClientCert: c.ClientCert, NoClientCert: c.NoClientCert,
-	}
+	e := &u.owner.edit
+	*e = u.relay.Changes.RequestEdit
 	if h.head.Minor == 0 && h.head.Authority.Empty() && e.Host == "" {
 		e.Host = u.relay.Endpoint.Authority()
 	}
@@ -81,7 +77,7 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 	if !u.tunnel && strings.EqualFold(string(h.Get("te")), "trailers") {
 		b = append(b, "Connection: TE\r\nTE: trailers\r\n"...)
 	}
-	if h.ExpectsContinue() && !c.ContinueSent {
+	if h.ExpectsContinue() && !c.NoExpect {
 		b = append(b, "Expect: 100-continue\r\n"...)
 	}
 	b = appendNeutralVia(b, "2", c.Via)

@@ -1,6 +1,6 @@
 package http1
 
-import "fmt"
+import "example.com/ferry/proxy/exchange"
 
 // upstreamState is the progress of the server's side of a request:
 //
@@ -23,10 +23,7 @@ const (
 	receivingBody
 )
 
-var upstreamTransitions = [...]struct {
-	name string
-	next []upstreamState
-}{
+var upstreamTransitions = exchange.Transitions[upstreamState]{
 	unused:        {"unused", []upstreamState{waiting, connecting, awaitingHead}},
 	waiting:       {"waiting", []upstreamState{connecting, awaitingHead, unused}},
 	connecting:    {"connecting", []upstreamState{awaitingHead, unused}},
@@ -37,8 +34,6 @@ var upstreamTransitions = [...]struct {
 
 // enter changes the state. No other function does.
 func (u *upstreamSide) enter(next upstreamState) {
-	if checkTransitions && !contains(upstreamTransitions[u.state].next, next) {
-		panic(fmt.Sprintf("http1: an upstream side goes from %s to %s", upstreamTransitions[u.state].name, upstreamTransitions[next].name))
-	}
+	upstreamTransitions.Check("http1: an upstream side", u.state, next)
 	u.state = next
 }

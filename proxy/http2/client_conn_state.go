@@ -1,6 +1,6 @@
 package http2
 
-import "fmt"
+import "example.com/ferry/proxy/exchange"
 
 // connState is the progress of a client's connection:
 //
@@ -18,32 +18,15 @@ const (
 	closing               // the proxy's side ends once the queue is written; received bytes are discarded
 )
 
-var connTransitions = [...]struct {
-	name string
-	next []connState
-}{
+var connTransitions = exchange.Transitions[connState]{
 	serving:     {"serving", []connState{goingAway, closing}},
 	goingAway:   {"goingAway", []connState{lastStreams, closing}},
 	lastStreams: {"lastStreams", []connState{closing}},
 	closing:     {"closing", nil},
 }
 
-// checkTransitions makes enter panic on a transition that the diagram does not have. Only tests set it.
-var checkTransitions bool
-
 // enter changes the state. No other function does.
 func (cc *clientConn) enter(next connState) {
-	if checkTransitions && !contains(connTransitions[cc.state].next, next) {
-		panic(fmt.Sprintf("http2: a client's connection goes from %s to %s", connTransitions[cc.state].name, connTransitions[next].name))
-	}
+	connTransitions.Check("http2: a client's connection", cc.state, next)
 	cc.state = next
-}
-
-func contains[S comparable](states []S, s S) bool {
-	for _, each := range states {
-		if each == s {
-			return true
-		}
-	}
-	return false
 }

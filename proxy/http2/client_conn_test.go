@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/http1"
 	"example.com/ferry/proxy/proxytest"
 	"example.com/ferry/proxy/route"
@@ -83,7 +84,7 @@ func TestDrainOfSilentClients(t *testing.T) {
 // TestIdle: a connection without requests is drained after the idle timeout, one with a request is not.
 func TestIdle(t *testing.T) {
 	const idle = 10 * proxytest.Brief // the request has to come before it is over
-	r, m, do := memory(t, setup{config: Config{IdleTimeout: idle}})
+	r, m, do := memory(t, setup{config: Config{HTTPConfig: exchange.HTTPConfig{IdleTimeout: idle}}})
 	p := newPeer(t, r.addr)
 	_, x := p.request("GET", "/", true)
 	p.flush()
@@ -101,7 +102,7 @@ func TestIdle(t *testing.T) {
 
 // TestMaxRequests: a connection is drained after its last request.
 func TestMaxRequests(t *testing.T) {
-	r := start(t, setup{rules: fixed, config: Config{MaxRequests: 2}})
+	r := start(t, setup{rules: fixed, config: Config{HTTPConfig: exchange.HTTPConfig{MaxRequests: 2}}})
 	p := newPeer(t, r.addr)
 	for range 2 {
 		_, x := p.request("GET", "/", true)
@@ -128,7 +129,7 @@ func TestHeaderTimeout(t *testing.T) {
 		"a frame's header": preface + "\x00\x00\x05",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, setup{rules: fixed, config: Config{HeaderTimeout: proxytest.Brief}})
+			r := start(t, setup{rules: fixed, config: Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: proxytest.Brief}}})
 			conn, err := net.Dial("tcp", r.addr)
 			if err != nil {
 				t.Fatal(err)
@@ -149,7 +150,7 @@ func TestHeaderTimeout(t *testing.T) {
 	}
 	t.Run("a request in time", func(t *testing.T) {
 		const inTime = 10 * proxytest.Brief
-		r := start(t, setup{rules: fixed, config: Config{HeaderTimeout: inTime}})
+		r := start(t, setup{rules: fixed, config: Config{HTTPConfig: exchange.HTTPConfig{HeaderTimeout: inTime}}})
 		p := newPeer(t, r.addr)
 		for range 2 {
 			_, x := p.request("GET", "/", true)
@@ -164,7 +165,7 @@ func TestHeaderTimeout(t *testing.T) {
 
 // TestSlowClients: a client that opens no window is reset after the body timeout, and so is one that does not send its body.
 func TestSlowClients(t *testing.T) {
-	r, m, do := memory(t, setup{config: Config{BodyTimeout: proxytest.Brief, BodyRate: -1}})
+	r, m, do := memory(t, setup{config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: proxytest.Brief, BodyRate: -1}}})
 	p := newPeer(t, r.addr)
 	p.slow = true
 	_, x := p.request("GET", "/", true)

@@ -20,7 +20,7 @@ var _ exchange.Connector = (*Connector)(nil)
 
 // connectorLoop is the part of a Connector that belongs to one loop. Only that loop uses it.
 type connectorLoop struct {
-	free    []*upstreamSide
+	free    bufpool.List[upstreamSide]
 	scratch []byte // buffer for a path, or for the value of a field
 	fields  requestFields
 	_       [64]byte
@@ -57,16 +57,8 @@ func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, r
 }
 
 func (cl *connectorLoop) get() *upstreamSide {
-	if n := len(cl.free); n > 0 {
-		u := cl.free[n-1]
-		cl.free = cl.free[:n-1]
+	if u := cl.free.Take(); u != nil {
 		return u
 	}
 	return &upstreamSide{owner: cl}
-}
-
-func (cl *connectorLoop) put(u *upstreamSide) {
-	if bufpool.Reuse && len(cl.free) < maxFreeUpstreams {
-		cl.free = append(cl.free, u)
-	}
 }

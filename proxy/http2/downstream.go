@@ -5,7 +5,6 @@ import (
 
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
 
 	wire "example.com/ferry/protocol/http2"
@@ -29,8 +28,6 @@ type downstreamSide struct {
 	withheld int         // received bytes for which the stream's window is not given back
 
 	discardTimer *loop.Timer // nil until it is needed
-	request      route.Request
-	matcher      *route.Matcher // nil if no body is needed to find the route
 
 	// Received and not yet passed on, because the route is not found or the request waits for a connection.
 	pending  exchange.HeldBytes // bytes of the body
@@ -100,10 +97,6 @@ func (d *downstreamSide) useKeptHead() {
 // release returns the side to its loopState, and ends the proxy's use of the stream. If the client has not ended the
 // request, the protocol resets the stream once the response is sent.
 func (d *downstreamSide) release() {
-	if d.matcher != nil {
-		d.matcher.Reset()
-		d.loopState.matchers.Put(d.matcher)
-	}
 	d.pending.Release()
 	if d.discardTimer != nil {
 		d.discardTimer.Stop()
@@ -118,10 +111,9 @@ func (d *downstreamSide) release() {
 	s.Release()
 	d.settings, d.client, d.stream = nil, nil, nil
 	d.head, d.headOnly, d.tunnel, d.bodyRead, d.withheld = requestHead{}, false, false, 0, 0
-	d.request, d.matcher = route.Request{}, nil
 	d.whole, d.trailers = false, nil
 	d.status, d.ended = 0, false
 	d.enter(inactive)
-	d.loopState.put(d)
+	d.loopState.free.Put(d, maxFreeDownstreams)
 	cc.streamsChanged()
 }

@@ -16,6 +16,7 @@ import (
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 
 	wire "example.com/ferry/protocol/http2"
@@ -132,7 +133,7 @@ func TestAllocations(t *testing.T) {
 	}{
 		{"GET", "", Config{}},
 		{"POST", strings.Repeat("b", 1000), Config{}},
-		{"GET", "", Config{Via: "test", ForwardedFor: true}},
+		{"GET", "", Config{HTTPConfig: exchange.HTTPConfig{Via: "test", ForwardedFor: true}}},
 	} {
 		t.Run(row.method, func(t *testing.T) {
 			response := "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nServer: test\r\nContent-Length: 1000\r\n\r\n" + strings.Repeat("r", 1000)

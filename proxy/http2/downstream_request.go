@@ -50,7 +50,7 @@ func (d *downstreamSide) judge() int {
 			return 400 // RFC 6455, section 11.3.1
 		}
 		return 0
-	case !d.settings.upgrades(d.head.UpgradeTo()):
+	case !d.settings.MayUpgrade(d.head.UpgradeTo()):
 		return 501 // RFC 9220, section 3, and RFC 9110, section 9.3.6
 	case d.whole:
 		return 400 // a tunnel whose client has ended its side
@@ -60,89 +60,46 @@ func (d *downstreamSide) judge() int {
 	return 0
 }
 
-// match searches the route of the request.
+// match searches the route of the request, and forwards it or responds.
 func (d *downstreamSide) match() {
-	if d.setRouteRequest() != "" {
-		d.refusePath()
-		return
-	}
-	m := d.matcher
-	var found *route.Route
-	var result route.Result
-	if m == nil {
-		m = d.loopState.matchers.Get(d.settings.plan.Table)
-		found, result = m.Match(&d.request, nil, d.whole || d.tunnel)
-	} else {
-		found, result = m.Continue(&d.request, d.pending.Bytes(), d.whole)
-	}
-	if result == route.NeedPayload {
-		d.awaitPayload(m)
-		return
-	}
-	d.matcher = nil
-	d.loopState.matchers.Put(m)
-	if result == route.Ambiguous {
-		d.refusePath()
-		return
-	}
-	d.admit(found)
-}
-
-// refusePath responds to a request whose path is malformed, or has two readings with different routes.
-func (d *downstreamSide) refusePath() {
-	d.relay.Refuse(traffic.BadRequest)
-	d.respondStatus(400)
-}
-
-// setRouteRequest sets the fields that routes are matched against. They are views of the head and of the relay. It returns why the path is refused, or an
-// empty string.
-func (d *downstreamSide) setRouteRequest() (problem string) {
 	h := &d.head
 	query, _ := h.Query()
-	d.request = route.Request{Method: h.Method(), Host: h.Authority(), Header: h}
-	d.relay.TLS.SetRequest(&d.request)
-	return d.relay.SetPath(&d.request, h.Path(), query)
+	d.relay.Routing = route.Request{Method: h.Method(), Host: h.Authority(), Query: query, Header: h}
+	waited := d.relay.Matching()
+	result := d.relay.Match(h.Path(), d.whole || d.tunnel)
+	if waited {
+		result = d.relay.MatchPayload(d.pending.Bytes(), d.whole)
+	}
+	switch {
+	case result == route.NeedPayload:
+		d.awaitPayload(waited)
+	case d.relay.Decide(h, result):
+		d.forward()
+	default:
+		d.relay.Respond()
+	}
 }
 
-// awaitPayload waits for more bytes of the body.
-func (d *downstreamSide) awaitPayload(m *route.Matcher) {
-	if d.matcher != nil {
+// awaitPayload waits for more bytes of the body. waited means that it has waited before.
+func (d *downstreamSide) awaitPayload(waited bool) {
+	if waited {
 		d.relay.Moved()
 		return
 	}
-	d.matcher = m
 	d.keepHead()
 	d.relay.WatchBody()
 	if d.head.ExpectsContinue() {
-		d.relay.Changes.ContinueSent = true
+		d.relay.Changes.NoExpect = true
 		e := d.stream.BeginHeaders()
 		e.Status(100)
 		e.End(false)
 	}
 }
 
-// admit applies route r to the request: it forwards, redirects or responds.
-func (d *downstreamSide) admit(r *route.Route) {
-	switch why := d.relay.Admit(r); {
-	case why != traffic.Forwarded:
-		d.relay.RejectRequest(why)
-	case r.Redirect != nil:
-		d.redirect(r)
-	case r.Respond != nil:
-		d.respond(r.Respond.Status, r.Respond.Headers, r.Respond.Body)
-	default:
-		if ends, status, fields := d.relay.Changes.SetMaxForwards(&d.head); ends {
-			d.respond(status, fields, "")
-			return
-		}
-		d.forward()
-	}
-}
-
 // forward sends the request to a server.
 func (d *downstreamSide) forward() {
-	d.setChanges()
-	d.relay.Method = idempotentMethod(d.head.Method())
+	d.relay.SetChanges(&d.settings.HTTPConfig, d.client.addr, d.tunnel)
+	d.relay.Idempotent = route.Idempotent(d.head.Method())
 	d.enter(sendingBody)
 	if !d.relay.Forward(&d.head) {
 		return
@@ -160,29 +117,6 @@ func (d *downstreamSide) forward() {
 		d.requestWhole(d.trailers.fields())
 	case !d.tunnel:
 		d.relay.WatchBody()
-	}
-}
-
-// idempotentMethod returns the method if it is idempotent, which means that it may be sent twice (RFC 9110, section
-// 9.2.2). Otherwise it returns nil.
-func idempotentMethod(method []byte) []byte {
-	for _, each := range idempotentMethods {
-		if string(each) == string(method) {
-			return each
-		}
-	}
-	return nil
-}
-
-var idempotentMethods = [...][]byte{[]byte("GET"), []byte("HEAD"), []byte("PUT"), []byte("DELETE"), []byte("OPTIONS"), []byte("TRACE")}
-
-// setChanges sets the listener's changes to the request's head.
-func (d *downstreamSide) setChanges() {
-	c := &d.relay.Changes
-	c.Via, c.Upgrade = d.settings.Via, d.tunnel
-	d.relay.TLS.SetClientCert(c)
-	if d.settings.ForwardedFor {
-		c.SetForwarded(d.ClientAddr(), d.client.tls != nil, d.settings.TrustForwarded)
 	}
 }
 

@@ -3,8 +3,8 @@ package http2
 import (
 	"example.com/ferry/protocol/httprule"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/route"
 
+	http1 "example.com/ferry/protocol/http1"
 	wire "example.com/ferry/protocol/http2"
 )
 
@@ -12,7 +12,7 @@ import (
 // a call through an interface is allocated.
 type fieldWriter struct {
 	encoder *wire.Encoder
-	edits   *route.FieldEdits
+	edits   *http1.Edits
 	bytes   int // bytes of names and values written
 	each    func(name, value []byte) bool
 	trailer func(name, value []byte) bool
@@ -116,7 +116,7 @@ func (d *downstreamSide) opensTunnel(h exchange.ResponseHead) bool {
 }
 
 // writeHead writes the head of a response with the route's edits.
-func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *route.FieldEdits, end bool) {
+func (d *downstreamSide) writeHead(h exchange.ResponseHead, edits *http1.Edits, end bool) {
 	w := &d.loopState.fields
 	e := d.stream.BeginHeaders()
 	w.encoder, w.edits, w.bytes = e, edits, 0

@@ -1,6 +1,6 @@
 package http2
 
-import "fmt"
+import "example.com/ferry/proxy/exchange"
 
 // downstreamState is the progress of the downstream side of a request:
 //
@@ -26,10 +26,7 @@ const (
 	discarding                       // the response has left; the rest of the body is discarded
 )
 
-var downstreamTransitions = [...]struct {
-	name string
-	next []downstreamState
-}{
+var downstreamTransitions = exchange.Transitions[downstreamState]{
 	inactive:         {"inactive", []downstreamState{matching}},
 	matching:         {"matching", []downstreamState{sendingBody, flushing, discarding, inactive}},
 	sendingBody:      {"sendingBody", []downstreamState{awaitingResponse, flushing, discarding, inactive}},
@@ -40,8 +37,6 @@ var downstreamTransitions = [...]struct {
 
 // enter changes the state. No other function does.
 func (d *downstreamSide) enter(next downstreamState) {
-	if checkTransitions && !contains(downstreamTransitions[d.state].next, next) {
-		panic(fmt.Sprintf("http2: a downstream side goes from %s to %s", downstreamTransitions[d.state].name, downstreamTransitions[next].name))
-	}
+	downstreamTransitions.Check("http2: a downstream side", d.state, next)
 	d.state = next
 }

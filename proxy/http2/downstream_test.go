@@ -80,7 +80,7 @@ func TestHeads(t *testing.T) {
 			}
 		}
 	})
-	r := start(t, setup{servers: []string{server}, config: Config{Via: "test", ForwardedFor: true}, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{
+	r := start(t, setup{servers: []string{server}, config: Config{HTTPConfig: exchange.HTTPConfig{Via: "test", ForwardedFor: true}}, rules: []route.Rule{{Cluster: "web", Forward: route.Forward{
 		Request:  route.Edits{Set: []http1wire.Pair{{Name: "X-A", Value: "set"}}},
 		Response: route.Edits{Add: []http1wire.Pair{{Name: "X-B", Value: "added"}}, Remove: []string{"Date"}},
 	}}}})
@@ -272,7 +272,7 @@ func TestResets(t *testing.T) {
 // TestWindows: a paused request withholds its own stream's window only, and a client that does not read pauses its own
 // response only.
 func TestWindows(t *testing.T) {
-	r, m, do := memory(t, setup{config: Config{StreamWindow: 20_000, BodyRate: -1}})
+	r, m, do := memory(t, setup{config: Config{StreamWindow: 20_000, HTTPConfig: exchange.HTTPConfig{BodyRate: -1}}})
 	p := newPeer(t, r.addr)
 	p.settle()
 	slow, _ := p.request("POST", "/slow", false)

@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/route"
 
 	http1 "example.com/ferry/protocol/http1"
 	wire "example.com/ferry/protocol/http2"
@@ -17,7 +16,7 @@ func (d *downstreamSide) respondStatus(status int) {
 		return
 	}
 	fields, body := d.relay.ErrorResponse(status)
-	d.respond(status, fields, body)
+	d.Respond(status, fields, body)
 }
 
 // writePairs writes fields whose names may have upper-case letters.
@@ -39,24 +38,26 @@ func (d *downstreamSide) respondGRPC(status int, message string) {
 	d.responseOver()
 }
 
-// respond sends the fixed response of a route.
-func (d *downstreamSide) respond(status int, fields []http1.Pair, body string) {
+// Respond sends a response of the proxy's own.
+func (d *downstreamSide) Respond(status int, fields []http1.Pair, body string) {
 	e := d.beginLocal(status)
 	writePairs(e, fields)
-	d.loopState.scratch = append(d.loopState.scratch[:0], body...)
-	d.endLocal(e, d.loopState.scratch)
-}
-
-// redirect sends the redirect of a route.
-func (d *downstreamSide) redirect(r *route.Route) {
-	e := d.beginLocal(r.Redirect.Status)
-	d.loopState.scratch = r.AppendLocation(d.loopState.scratch[:0], &d.request)
-	e.Field(location, d.loopState.scratch)
-	d.endLocal(e, nil)
+	bodyless := status == 204 || status == 304 // RFC 9110, sections 8.6 and 15.4.5
+	if !bodyless {
+		d.writeLength(e, int64(len(body)))
+	}
+	if bodyless || d.headOnly || body == "" {
+		e.End(true)
+	} else {
+		e.End(false)
+		d.relay.Out += int64(len(body))
+		d.loopState.scratch = append(d.loopState.scratch[:0], body...)
+		d.stream.Write(d.loopState.scratch, true)
+	}
+	d.responseOver()
 }
 
 var (
-	location      = []byte("location")
 	contentLength = []byte("content-length")
 	dateName      = []byte("date")
 	grpcStatus    = []byte("grpc-status")
@@ -67,22 +68,6 @@ func (d *downstreamSide) beginLocal(status int) *wire.Encoder {
 	e := d.stream.BeginHeaders()
 	e.Status(status)
 	return e
-}
-
-// endLocal completes the head of a response of the proxy's own and writes the body.
-func (d *downstreamSide) endLocal(e *wire.Encoder, body []byte) {
-	bodyless := d.status == 204 || d.status == 304 // RFC 9110, sections 8.6 and 15.4.5
-	if !bodyless {
-		d.writeLength(e, int64(len(body)))
-	}
-	if bodyless || d.headOnly || len(body) == 0 {
-		e.End(true)
-	} else {
-		e.End(false)
-		d.relay.Out += int64(len(body))
-		d.stream.Write(body, true)
-	}
-	d.responseOver()
 }
 
 // writeLength writes a Content-Length field.

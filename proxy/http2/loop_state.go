@@ -15,7 +15,7 @@ const maxFreeDownstreams = 1024 // free objects per loop: about as many as a loo
 type loopState struct {
 	service *Service
 
-	free     []*downstreamSide
+	free     bufpool.List[downstreamSide]
 	matchers route.Matchers
 	scratch  []byte // buffer for copies of heads and for values of fields
 	fields   fieldWriter
@@ -30,13 +30,11 @@ func newLoopState(s *Service) *loopState {
 
 // downstream returns a downstreamSide for a request that begins on stream s of cc.
 func (ls *loopState) downstream(cc *clientConn, s *wire.Stream) *downstreamSide {
-	var d *downstreamSide
-	if n := len(ls.free); n > 0 {
-		d = ls.free[n-1]
-		ls.free = ls.free[:n-1]
-	} else {
+	d := ls.free.Take()
+	if d == nil {
 		d = &downstreamSide{loopState: ls}
 		d.relay.Init(d, cc.conn.Loop())
+		d.relay.Matchers = &ls.matchers
 	}
 	d.settings = ls.service.current.Load()
 	d.client, d.stream = cc, s
@@ -44,13 +42,6 @@ func (ls *loopState) downstream(cc *clientConn, s *wire.Stream) *downstreamSide 
 	d.relay.Begin(d.settings.plan, d.settings.timeouts)
 	d.relay.TLS = cc.tls
 	return d
-}
-
-// put adds a released side to the free ones.
-func (ls *loopState) put(d *downstreamSide) {
-	if bufpool.Reuse && len(ls.free) < maxFreeDownstreams {
-		ls.free = append(ls.free, d)
-	}
 }
 
 // closed counts the end of a client's connection.

@@ -19,7 +19,7 @@ import (
 
 // TestMain makes every test check the state transitions.
 func TestMain(m *testing.M) {
-	checkTransitions = true
+	exchange.CheckTransitions = true
 	os.Exit(m.Run())
 }
 

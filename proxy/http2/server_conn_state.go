@@ -1,9 +1,6 @@
 package http2
 
-import (
-	"fmt"
-	"slices"
-)
+import "example.com/ferry/proxy/exchange"
 
 // serverState is the progress of a connection to a server:
 //
@@ -22,10 +19,7 @@ const (
 	serverClosed
 )
 
-var serverTransitions = [...]struct {
-	name string
-	next []serverState
-}{
+var serverTransitions = exchange.Transitions[serverState]{
 	serverConnecting: {"serverConnecting", []serverState{serverOpen, serverClosed}},
 	serverOpen:       {"serverOpen", []serverState{serverDraining, serverClosed}},
 	serverDraining:   {"serverDraining", []serverState{serverClosed}},
@@ -34,8 +28,6 @@ var serverTransitions = [...]struct {
 
 // enter changes the state. No other function does.
 func (sc *serverConn) enter(next serverState) {
-	if checkTransitions && !slices.Contains(serverTransitions[sc.state].next, next) {
-		panic(fmt.Sprintf("http2: a connection to a server goes from %s to %s", serverTransitions[sc.state].name, serverTransitions[next].name))
-	}
+	serverTransitions.Check("http2: a connection to a server", sc.state, next)
 	sc.state = next
 }

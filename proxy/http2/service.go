@@ -44,8 +44,9 @@ func (s *Service) Use(c *Config, p *exchange.Plan) {
 	if c == nil {
 		c = &Config{}
 	}
-	r := &settings{Config: c.withDefaults(), wire: c.wire(), plan: p}
-	r.timeouts = exchange.Timeouts{Body: r.BodyTimeout, BodyRate: r.BodyRate}
+	r := &settings{Config: *c, wire: c.wire(), plan: p}
+	r.HTTPConfig = c.WithDefaults()
+	r.timeouts = r.Timeouts()
 	if c.Via != "" {
 		r.via = [2]string{"2 " + c.Via, "1.1 " + c.Via}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"testing"
 
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/proxytest"
 
 	wire "example.com/ferry/protocol/http2"
@@ -66,7 +67,7 @@ func websocketServer(tb testing.TB) string {
 }
 
 func TestTunnels(t *testing.T) {
-	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: proxytest.Patience}})
+	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: proxytest.Patience}}})
 	p := newPeer(t, r.addr)
 	p.settle()
 	s, x := p.connect("websocket", "/", false)
@@ -128,7 +129,7 @@ func TestTunnels(t *testing.T) {
 
 // TestIdleTunnel: a tunnel ends when no byte moves for the body timeout.
 func TestIdleTunnel(t *testing.T) {
-	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: 10 * proxytest.Brief}})
+	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: 10 * proxytest.Brief}}})
 	p := newPeer(t, r.addr)
 	_, x := p.connect("websocket", "/", false)
 	p.over(x)
@@ -139,7 +140,7 @@ func TestIdleTunnel(t *testing.T) {
 
 // TestTunnelLongerThanMaxBody: max_body bounds the bodies of requests. A tunnel carries more bytes.
 func TestTunnelLongerThanMaxBody(t *testing.T) {
-	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{BodyTimeout: proxytest.Patience, MaxBody: 10}})
+	r := start(t, setup{servers: []string{websocketServer(t)}, config: Config{MaxBody: 10, HTTPConfig: exchange.HTTPConfig{BodyTimeout: proxytest.Patience}}})
 	p := newPeer(t, r.addr)
 	p.settle()
 	s, x := p.connect("websocket", "/", false)
@@ -167,7 +168,7 @@ func TestTunnelEndedWhileConnecting(t *testing.T) {
 		},
 		data: func(_ *scriptedConn, s *wire.Stream, _ []byte, end bool) { s.Write([]byte("ended"), end) },
 	}).start(t)
-	r := start(t, setup{servers: []string{server.addr}, connector: NewConnector(2), config: Config{BodyTimeout: proxytest.Patience}})
+	r := start(t, setup{servers: []string{server.addr}, connector: NewConnector(2), config: Config{HTTPConfig: exchange.HTTPConfig{BodyTimeout: proxytest.Patience}}})
 	p := newPeer(t, r.addr)
 	p.settle()
 	s, x := p.connect("websocket", "/", false)

@@ -188,5 +188,5 @@ func (u *upstreamSide) release() {
 		u.enter(unused)
 	}
 	*u = upstreamSide{owner: u.owner}
-	u.owner.put(u)
+	u.owner.free.Put(u, maxFreeUpstreams)
 }

@@ -22,7 +22,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 		scratch = strconv.AppendInt(scratch[:0], length, 10)
 		e.Field(contentLengthName, scratch)
 	}
-	if h.ExpectsContinue() && !c.ContinueSent {
+	if h.ExpectsContinue() && !c.NoExpect {
 		e.FieldString("expect", "100-continue")
 	}
 	if acceptsTrailers(h.Get("te")) {

@@ -1,9 +1,6 @@
 package http2
 
-import (
-	"fmt"
-	"slices"
-)
+import "example.com/ferry/proxy/exchange"
 
 // upstreamState is the progress of the server's side of a request:
 //
@@ -20,10 +17,7 @@ const (
 	receivingBody
 )
 
-var upstreamTransitions = [...]struct {
-	name string
-	next []upstreamState
-}{
+var upstreamTransitions = exchange.Transitions[upstreamState]{
 	unused:        {"unused", []upstreamState{waiting, awaitingHead}},
 	waiting:       {"waiting", []upstreamState{awaitingHead, unused}},
 	awaitingHead:  {"awaitingHead", []upstreamState{receivingBody, unused}},
@@ -32,8 +26,6 @@ var upstreamTransitions = [...]struct {
 
 // enter changes the state. No other function does.
 func (u *upstreamSide) enter(next upstreamState) {
-	if checkTransitions && !slices.Contains(upstreamTransitions[u.state].next, next) {
-		panic(fmt.Sprintf("http2: an upstream side goes from %s to %s", upstreamTransitions[u.state].name, upstreamTransitions[next].name))
-	}
+	upstreamTransitions.Check("http2: an upstream side", u.state, next)
 	u.state = next
 }

@@ -42,7 +42,7 @@ func TestUpstreamHeads(t *testing.T) {
 		rule := route.Rule{Match: route.Match{Prefix: "/x/"}, Forward: route.Forward{
 			Rewrite: route.Rewrite{Prefix: "/y/"}, Request: route.Edits{Set: []http1.Pair{{Name: "X-A", Value: "set"}}},
 		}}
-		listener := exchange.Changes{ForwardedFor: "10.0.0.1", Proto: "http", Via: "test"}
+		listener := exchange.Changes{RequestEdit: http1.RequestEdit{ForwardedFor: "10.0.0.1", Proto: "http", Via: "test"}}
 		appending := listener
 		appending.KeepForwarded = true
 		const forwarded = " X-Forwarded-For=10.0.0.1 X-Forwarded-Proto=http Via=1.1 test"

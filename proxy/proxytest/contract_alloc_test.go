@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
 )
@@ -55,6 +56,7 @@ type countingDownstream struct {
 
 func (d *countingDownstream) SendRequest(up exchange.Upstream)          { up.Request(post, false) }
 func (d *countingDownstream) ResumeRequest()                            {}
+func (d *countingDownstream) Respond(int, []http1.Pair, string)         {}
 func (d *countingDownstream) Interim(exchange.ResponseHead)             {}
 func (d *countingDownstream) Response(exchange.ResponseHead, bool) bool { return true }
 func (d *countingDownstream) ResponseData([]byte, bool)                 {}

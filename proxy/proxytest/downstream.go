@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/proxy/exchange"
-	"example.com/ferry/proxy/traffic"
+	"example.com/ferry/proxy/route"
 )
 
 // Downstream is a client's side in memory, controlled by the test. It is used on one loop, for one request after
@@ -45,20 +46,20 @@ var _ exchange.Downstream = (*Downstream)(nil)
 func NewDownstream(tb testing.TB, l *loop.Loop) *Downstream {
 	d := &Downstream{tb: tb}
 	d.Relay.Init(d, l)
+	d.Relay.Matchers = &route.Matchers{}
 	return d
 }
 
-// Begin admits a request by the first route of plan and forwards the request. end means that the request has no body.
+// Begin admits a request by the routes of plan and forwards the request. end means that the request has no body.
 func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *RequestHead, end bool) {
 	*d = Downstream{tb: d.tb, Relay: d.Relay, Head: head, Addr: d.Addr, Full: d.Full, Responded: d.Responded}
 	d.Relay.Begin(plan, t)
-	switch head.MethodName {
-	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":
-		d.Relay.Method = []byte(head.MethodName)
-	}
+	d.Relay.Idempotent = route.Idempotent([]byte(head.MethodName))
 	d.Relay.GRPC = exchange.IsGRPC(head)
-	if why := d.Relay.Admit(plan.Table.Routes()[0]); why != traffic.Forwarded {
-		d.Relay.RejectRequest(why)
+	query, _ := head.Query()
+	d.Relay.Routing = route.Request{Method: head.Method(), Host: head.Authority(), Query: query}
+	if !d.Relay.Decide(head, d.Relay.Match(head.Path(), end)) {
+		d.Relay.Respond()
 		return
 	}
 	d.Relay.Forward(head)
@@ -177,6 +178,14 @@ func (d *Downstream) ResponseEnd(trailers exchange.Fields) {
 	d.check("ResponseEnd", d.Status != 0 && (!d.last || trailers == nil))
 	d.Trailers = Collect(trailers)
 	d.finish(d.Status)
+}
+
+// Respond ends the request.
+func (d *Downstream) Respond(status int, _ []http1.Pair, body string) {
+	d.check("Respond", d.Status == 0)
+	d.Status = status
+	d.Body.WriteString(body)
+	d.finish(status)
 }
 
 // Reject ends the request.

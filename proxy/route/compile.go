@@ -196,11 +196,11 @@ func (b *builder) compileRetry(at fieldPath, r *Route) {
 	r.Budget = balance.NewBudget(c.Budget)
 }
 
-func (b *builder) compileEdits(at fieldPath, e Edits) *FieldEdits {
+func (b *builder) compileEdits(at fieldPath, e Edits) *http1.Edits {
 	if len(e.Set)+len(e.Add)+len(e.Remove) == 0 {
 		return nil
 	}
-	edits, err := newFieldEdits(e)
+	edits, err := http1.NewEdits(e.Set, e.Add, e.Remove)
 	if err != nil {
 		b.addError(at, "%s", reason(err))
 	}

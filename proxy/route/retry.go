@@ -32,15 +32,15 @@ func (c *retryCauses) has(a Attempt) bool {
 func (c *retryCauses) add(status int) { c.statuses[status/64] |= 1 << (status % 64) }
 
 // Retries reports whether a failed attempt is retried. If so, it removes a retry from the Budget. The caller must
-// have checked that the whole request can be sent again. method is nil for Bolt. now is passed to Budget.Retry.
-func (r *Route) Retries(method []byte, a Attempt, now time.Duration) bool {
+// have checked that the whole request can be sent again. idempotent is that of its method; Bolt has none. now is passed to Budget.Retry.
+func (r *Route) Retries(idempotent bool, a Attempt, now time.Duration) bool {
 	c := r.Forward.Retry
 	return c != nil && a.Number < c.Attempts && r.retryOn.has(a) &&
-		(!a.Sent || c.Idempotent || idempotent(method)) && r.Budget.Retry(now)
+		(!a.Sent || c.Idempotent || idempotent) && r.Budget.Retry(now)
 }
 
-// idempotent reports whether a method is idempotent (RFC 9110, section 9.2.2).
-func idempotent(method []byte) bool {
+// Idempotent reports whether a method is idempotent, which means that a request may be sent twice. RFC 9110, section 9.2.2.
+func Idempotent(method []byte) bool {
 	switch string(method) {
 	case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE":
 		return true

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/balance"
+	"example.com/ferry/protocol/http1"
 )
 
 // DefaultTimeout is the value that replaces a zero Forward.Timeout.
@@ -20,8 +21,8 @@ type Route struct {
 	At    string // path of the rule in the configuration: virtual_hosts[0].routes[2]
 	Index int    // index in Table.Routes
 
-	RequestEdits  *FieldEdits
-	ResponseEdits *FieldEdits
+	RequestEdits  *http1.Edits
+	ResponseEdits *http1.Edits
 	Bucket        *Bucket // rate limit; nil if RateLimit is not set
 	Budget        *Budget // retry budget; nil if Forward.Retry is not set
 

@@ -148,13 +148,13 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got := retries(c.retry).Retries([]byte(c.method), c.attempt, time.Second); got != c.want {
+			if got := retries(c.retry).Retries(route.Idempotent([]byte(c.method)), c.attempt, time.Second); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})
 	}
 	none := table(t, host(to("it", route.Match{}))).Routes()[0]
-	if none.Retries([]byte("GET"), route.Attempt{Number: 1, Cause: route.OnConnectFailure}, 0) {
+	if none.Retries(true, route.Attempt{Number: 1, Cause: route.OnConnectFailure}, 0) {
 		t.Error("a route without retry repeats an attempt")
 	}
 }
