@@ -50,6 +50,9 @@ func TestDebianFiles(t *testing.T) {
 		if !bytes.Equal(files["usr/bin/ferry"], program(t, r, "linux_"+arch)) {
 			t.Errorf("%s: another binary than in the archive", arch)
 		}
+		if !strings.Contains(string(files["usr/share/man/man1/ferry-run.1"]), ".TH FERRY") {
+			t.Errorf("%s: no man page of ferry run", arch)
+		}
 		if got := strings.TrimSpace(output(t, "dpkg-deb", "--field", deb, "Architecture")); got != arch {
 			t.Errorf("architecture %s, want %s", got, arch)
 		}
@@ -63,7 +66,7 @@ func TestRPM(t *testing.T) {
 	for arch, platform := range map[string]string{"x86_64": "linux_amd64", "aarch64": "linux_arm64"} {
 		rpm := r.file(fmt.Sprintf("ferry-1.2.3~rc.1-1.%s.rpm", arch))
 		list := output(t, "rpm", "-qlp", rpm)
-		for _, file := range []string{"/usr/bin/ferry", "/etc/ferry/node.yaml", "/usr/lib/systemd/system/ferry.service"} {
+		for _, file := range []string{"/usr/bin/ferry", "/etc/ferry/node.yaml", "/usr/share/man/man1/ferry.1", "/usr/lib/systemd/system/ferry.service"} {
 			if !strings.Contains(list, file+"\n") {
 				t.Errorf("%s: no %s", arch, file)
 			}

@@ -207,7 +207,7 @@ type adminEndpointCmd struct {
 func (*adminEndpointCmd) Help() string {
 	return `drain sends the endpoint no new requests. Those in flight end, and so do tunnels such as WebSocket when one side closes them. If all endpoints of a cluster are drained, clients get 503. undrain sends it requests again. weight changes its share: requests are distributed in proportion to the weights.
 
-A reload that changes the cluster, and a restart, undo all of them.
+All of them hold over reloads and ferry upgrade. A restart undoes them, and so does an address that leaves the cluster.
 
 Examples:
 

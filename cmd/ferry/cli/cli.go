@@ -101,36 +101,14 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 			return statusUsage
 		}
 	}
-	formats := extensions.Formats
 	var cli grammar
 	var helpText bytes.Buffer // of --help or --version
 	done := false             // --help or --version wrote the output
-	parser := kong.Must(&cli,
-		kong.Name("ferry"),
-		kong.TypeMapper(reflect.TypeFor[address](), addressMapper(extensions.Transports)),
-		kong.Description(description),
-		kong.Writers(&helpText, stderr),
-		kong.Exit(func(int) { done = true }),
-		kong.Help(help),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.ExplicitGroups([]kong.Group{
-			{Key: "node", Title: "A node:"},
-			{Key: "stream", Title: "Messages of a node:"},
-			{Key: "function", Title: "Functions:"},
-			{Key: "rpc", Title: "A service:"},
-			{Key: "message", Title: "A message in a file or on standard input:"},
-			{Key: "self", Title: "This program:"},
-		}),
-		kong.Vars{
-			"version": version(),
-			"types":   strings.Join(names(formats), ","), "typeList": strings.Join(names(formats), ", "),
-			"addresses": phrase.Or(syntaxes(extensions.Transports)),
-			"casts":     strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
-		},
-	)
-	parser.Model.HelpFlag.Help = "Show this help."
+	parser := newParser(&cli, extensions, &helpText, stderr, func(int) { done = true })
 	ctx, err := parser.Parse(verbFirst(parser.Model.Node, args))
-	e := &env{stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: formats, model: parser.Model}
+	e := &env{
+		stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: extensions.Formats, model: parser.Model,
+	}
 	switch {
 	case noArguments:
 		_, _ = stderr.Write(helpText.Bytes())
@@ -149,6 +127,36 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		return statusUsage
 	}
 	return e.finish(ctx.Selected().FullPath(), ctx.Run(e))
+}
+
+// newParser returns the parser of the command line, which fills cli. It writes help and version to stdout, and calls exit then.
+func newParser(cli *grammar, extensions node.Extensions, stdout, stderr io.Writer, exit func(int)) *kong.Kong {
+	types := names(extensions.Formats)
+	parser := kong.Must(cli,
+		kong.Name("ferry"),
+		kong.TypeMapper(reflect.TypeFor[address](), addressMapper(extensions.Transports)),
+		kong.Description(description),
+		kong.Writers(stdout, stderr),
+		kong.Exit(exit),
+		kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "node", Title: "A node:"},
+			{Key: "stream", Title: "Messages of a node:"},
+			{Key: "function", Title: "Functions:"},
+			{Key: "rpc", Title: "A service:"},
+			{Key: "message", Title: "A message in a file or on standard input:"},
+			{Key: "self", Title: "This program:"},
+		}),
+		kong.Vars{
+			"version": version(),
+			"types":   strings.Join(types, ","), "typeList": strings.Join(types, ", "),
+			"addresses": phrase.Or(syntaxes(extensions.Transports)),
+			"casts":     strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
+		},
+	)
+	parser.Model.HelpFlag.Help = "Show this help."
+	return parser
 }
 
 // finish prints the error of a command, if any, and returns the exit status.

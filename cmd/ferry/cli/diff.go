@@ -22,7 +22,7 @@ type diffCmd struct {
 // Help returns the part of ferry diff --help that is not in the grammar.
 func (*diffCmd) Help() string {
 	return `It says what a reload of the file would do to the running node. The node compares: it puts in its own
-values of $${...}, and changes nothing. + is added, - removed, ~ changed, and ! needs a restart: then a reload refuses
+values of ${...}, and changes nothing. + is added, - removed, ~ changed, and ! needs a restart: then a reload refuses
 the file as a whole. What only binding an address or starting a program shows, such as a busy port, is not noticed.
 
 Exit status: 0 nothing changes, 1 a reload changes something, 2 the file is not valid, a reload refuses it, or
