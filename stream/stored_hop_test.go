@@ -226,9 +226,13 @@ type flakyTransport struct {
 	transport.Transport
 	mu    sync.Mutex
 	conns []transport.Conn
+	away  atomic.Bool // Dial fails
 }
 
 func (f *flakyTransport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
+	if f.away.Load() {
+		return nil, errors.New("the node is away")
+	}
 	c, err := f.Transport.Dial(ctx, addr)
 	if err == nil {
 		f.mu.Lock()
@@ -335,6 +339,60 @@ func TestRefusedDurables(t *testing.T) {
 		_, err := s.dial(nil).Start(t.Context(), stream.Function{Observe: []string{filter}, Durable: "d", Handler: newCollector()})
 		if !errors.As(err, &e) || e.Code != native.CodeBadRequest {
 			t.Errorf("%s: got %v, want bad request", filter, err)
+		}
+	}
+}
+
+// TestNewMessagesWhileAway: a function that begins with new messages, and has got none yet, gets those that are stored while its
+// connection is lost.
+func TestNewMessagesWhileAway(t *testing.T) {
+	network := memorytransport.New(nil)
+	s := newStoringNode(t, network, "node", ordersAndBills(t))
+	src := s.dial(nil)
+	next := uint64(1)
+	send := func() {
+		t.Helper()
+		if err := src.SendStored(t.Context(), number("orders/1", next)); err != nil {
+			t.Fatal(err)
+		}
+		next++
+	}
+	send()
+	fromNew, err := stream.ParseFrom("new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, from := range map[string]stream.From{"new": fromNew, "a number that comes later": stream.FromSequence(1000)} {
+		flaky := &flakyTransport{Transport: network}
+		reader, err := stream.Dial(t.Context(), flaky, "node", quiet(&stream.Config{MinBackoff: time.Millisecond, MaxBackoff: time.Millisecond}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		got := make(chan uint64, 100)
+		start(t, reader, stream.Function{Observe: []string{"orders/#"}, From: from, Handler: stream.Sink(func(_ context.Context, in *ferry.Message) error {
+			got <- binary.BigEndian.Uint64(in.Payload)
+			return nil
+		})})
+		want := next
+		for round := range 3 { // the first loss is not the last one before the first message
+			flaky.away.Store(true)
+			flaky.breakAll()
+			if round > 0 {
+				send()
+				send()
+			}
+			flaky.away.Store(false)
+			for ; want < next; want++ {
+				select {
+				case n := <-got:
+					if n != want {
+						t.Fatalf("%s: got message %d, want %d", name, n, want)
+					}
+				case <-time.After(30 * time.Second):
+					t.Fatalf("%s: message %d has not arrived after 30 s", name, want)
+				}
+			}
 		}
 	}
 }

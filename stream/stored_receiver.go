@@ -37,7 +37,7 @@ func (r *receiver) storedPubs(batch []byte, shared *bufpool.Buf) (int, error) {
 			break
 		}
 		shard = at
-		member.subscription.last.Store(s.Sequence)
+		member.subscription.next.Store(s.Sequence + 1)
 		end += len(f)
 		n++
 	}

@@ -22,14 +22,15 @@ type subscription struct {
 
 	// Of stored subscriptions.
 	ackWait atomic.Uint32 // milliseconds, as the node says
-	last    atomic.Uint64 // sequence number of the message that was received last
+	next    atomic.Uint64 // without a durable, sequence number with which the next connection begins; 0 means as frame says
+	asked   atomic.Uint64 // next when the last SUB was sent
 	mu      sync.Mutex
 	member  *membership
 	inboxes []*inbox // by shard
 }
 
 // request returns the SUB for a connection. On a new connection a subscription without a durable goes on behind the last message
-// that it has received.
+// that it has received, or where it has begun.
 func (s *subscription) request(cn *conn) native.SubFrame {
 	f := s.frame
 	if !f.Stored() {
@@ -38,8 +39,10 @@ func (s *subscription) request(cn *conn) native.SubFrame {
 	s.mu.Lock()
 	s.member = newMembership(cn, s)
 	s.mu.Unlock()
-	if last := s.last.Load(); last > 0 && f.Durable == "" {
-		f.Start, f.Value = native.StartSequence, last+1
+	next := s.next.Load()
+	s.asked.Store(next)
+	if next > 0 && f.Durable == "" {
+		f.Start, f.Value = native.StartSequence, next
 	}
 	return f
 }
@@ -85,6 +88,9 @@ func (s *subscription) handleResult(v native.ResultFrame, refused error) {
 		refused = errNoStreams
 	}
 	s.ackWait.Store(v.Value)
+	if v.From > 0 {
+		s.next.CompareAndSwap(s.asked.Load(), v.From) // messages may have come before, by another stream of the connection
+	}
 	if refused != nil {
 		refused = fmt.Errorf("stream: subscribe to %q: %w", s.frame.Filter, refused)
 	}

@@ -183,6 +183,8 @@ func (s *Sub) announce() {
 	result := Result(s.id)
 	if s.member != nil {
 		result.Value = uint32(min(s.stored.config().AckWait/time.Millisecond, math.MaxUint32))
+	} else if s.start.At == engine.AtSequence {
+		result.From = s.start.Sequence
 	}
 	s.of.mu.Lock()
 	revoked := s.revoked

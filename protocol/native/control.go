@@ -107,6 +107,10 @@ type ResultFrame struct {
 	Code   Code
 	Reason string
 	Stored bool // Tag: CREDIT returns the bytes of messages that are stored; Sub: the subscription reads a stream
+
+	// From is the sequence number from which a Sub without a durable gets messages, if it has begun with new messages or at a number.
+	// After the loss of its connection the client asks for messages from there on, until it has received one. 0 means none.
+	From uint64
 }
 
 // Withdrawn is the Value of a ResultFrame that responds to an OFFER with FlagWithdraw.
@@ -277,11 +281,18 @@ func AppendResult(dst []byte, r ResultFrame) []byte {
 	if r.Stored {
 		flags = FlagStored
 	}
+	if r.From > 0 {
+		flags |= FlagFrom
+	}
 	dst = append(appendHeader(dst, Result, flags), byte(r.Kind), 0)
 	dst = binary.BigEndian.AppendUint16(dst, uint16(r.Code))
 	dst = binary.BigEndian.AppendUint32(dst, r.Ref)
 	dst = binary.BigEndian.AppendUint32(dst, r.Value)
-	return seal(appendText(dst, r.Reason), n)
+	dst = appendText(dst, r.Reason)
+	if r.From > 0 {
+		dst = binary.BigEndian.AppendUint64(dst, r.From)
+	}
+	return seal(dst, n)
 }
 
 // AppendNotice appends a NOTICE.
@@ -444,6 +455,9 @@ func ParseResult(f Frame) (v ResultFrame, err error) {
 	r.take(1)
 	v.Code, v.Ref, v.Value, v.Reason = Code(r.u16()), r.u32(), r.u32(), r.text()
 	v.Stored = f.Flags()&FlagStored != 0
+	if f.Flags()&FlagFrom != 0 {
+		v.From = r.u64()
+	}
 	return v, r.done()
 }
 

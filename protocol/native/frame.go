@@ -86,6 +86,7 @@ const (
 	FlagValid     = 0x02 // PUB from a node: the node has validated the whole payload
 	FlagForwarded = 0x04 // PUB from a node that forwards it: Source is the number of a path
 	FlagStored    = 0x01 // RESULT of a TAG or SUB: the tag is stored, the subscription reads a stream
+	FlagFrom      = 0x02 // RESULT of a SUB: a u64 behind the reason is the sequence number from which it gets messages
 )
 
 // Frame is one whole frame. It is a part of the bytes that were passed to Split. The methods that read a PUB need a frame of

@@ -40,6 +40,12 @@ var storedSamples = []sample{
 		func(f Frame) (any, error) { return ParseResult(f) },
 	},
 	{
+		"RESULT of SUB 4: ok, stored, from sequence number 1000",
+		AppendResult(nil, ResultFrame{Kind: Sub, Ref: 4, Stored: true, From: 1000}),
+		ResultFrame{Kind: Sub, Ref: 4, Stored: true, From: 1000},
+		func(f Frame) (any, error) { return ParseResult(f) },
+	},
+	{
 		"RESULT of TAG ref 1: ok, number 5, stored", AppendResult(nil, ResultFrame{Kind: Tag, Ref: 1, Value: 5, Stored: true}),
 		ResultFrame{Kind: Tag, Ref: 1, Value: 5, Stored: true},
 		func(f Frame) (any, error) { return ParseResult(f) },

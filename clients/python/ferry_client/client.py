@@ -581,11 +581,11 @@ class Client:
 
     # What the connection calls.
 
-    def on_result(self, link: Connection, flags: int, kind: int, code: int, ref: int, value: int, reason: str) -> None:
+    def on_result(self, link: Connection, flags: int, kind: int, code: int, ref: int, value: int, reason: str, start: int) -> None:
         if kind == wire.TAG:
             self._on_tag(link, flags, code, ref, value, reason)
         elif kind == wire.SUB:
-            self._on_sub(link, flags, code, ref, value, reason)
+            self._on_sub(link, flags, code, ref, value, reason, start)
         elif kind == wire.OFFER:
             service = self._offers.get(ref, "")
             error = errors.node_error(f"ferry: service {service!r}", code, reason) if code else None
@@ -617,7 +617,7 @@ class Client:
         if granted is not None:
             _set(granted, None)
 
-    def _on_sub(self, link: Connection, flags: int, code: int, ref: int, value: int, reason: str) -> None:
+    def _on_sub(self, link: Connection, flags: int, code: int, ref: int, value: int, reason: str, start: int) -> None:
         subscription = self._subscriptions.get(ref)
         if subscription is None or subscription._link is not link:
             return
@@ -632,7 +632,7 @@ class Client:
             del self._subscriptions[ref]
             subscription._finish(error)
         else:
-            subscription._granted(value)
+            subscription._granted(value, start)
         if future is not None:
             _set(future, error)
 

@@ -39,7 +39,7 @@ class Receiver(Protocol):
 class Owner(Protocol):
     """The client, as the connection sees it. All methods are called by the event loop and do not wait."""
 
-    def on_result(self, link: Connection, flags: int, kind: int, code: int, ref: int, value: int, reason: str) -> None: ...
+    def on_result(self, link: Connection, flags: int, kind: int, code: int, ref: int, value: int, reason: str, start: int) -> None: ...
     def on_credit(self, link: Connection, number: int, size: int) -> None: ...
     def on_notice(self, link: Connection, number: int, count: int, code: int, reason: str) -> None: ...
     def on_draining(self, link: Connection, reason: str) -> None: ...
@@ -420,7 +420,8 @@ class Connection(asyncio.BufferedProtocol):
             of = f.uint(1)
             f.skip(1)
             code, ref, value = f.uint(2), f.uint(4), f.uint(4)
-            self._owner.on_result(self, flags, of, code, ref, value, f.text())
+            reason = f.text()
+            self._owner.on_result(self, flags, of, code, ref, value, reason, f.uint(8) if flags & wire.RESULT_FROM else 0)
         elif kind == wire.NOTICE:
             f = wire.Fields(body)
             number, count, code = f.uint(4), f.uint(4), f.uint(2)

@@ -116,7 +116,8 @@ class Subscription:
         self._taken: tuple[Connection, int, int] | None = None  # the run that the loop has: connection, tag number, bytes
         self._rest: deque[Message] = deque()  # what is left of it
         self._owed: dict[int, int] = {}  # bytes that were taken and not yet given back, by tag number
-        self._last = 0  # the last sequence number that has arrived
+        self._next = 0  # the sequence number with which a stream goes on after the loss of the connection; 0 means as it began
+        self._asked = 0  # the same when the last SUB was sent
         self._waiter: asyncio.Future[None] | None = None
         self._closed = False
         self._error: errors.FerryError | None = None
@@ -183,7 +184,7 @@ class Subscription:
             return
         link.hold(size)
         self._queue.append((link, messages, number, size))
-        self._last = messages[-1].sequence
+        self._next = messages[-1].sequence + 1
         waiter = self._waiter
         if waiter is not None:
             self._waiter = None
@@ -191,16 +192,19 @@ class Subscription:
                 waiter.set_result(None)
 
     def _request(self, link: Connection) -> None:
-        """Sends SUB. A stream goes on behind the last message that has arrived."""
-        if self._spec.start and not self._spec.durable and self._last:
-            self._spec.start, self._spec.value = 3, self._last + 1
+        """Sends SUB. A stream goes on behind the last message that has arrived, or where it has begun."""
+        if self._spec.start and not self._spec.durable and self._next:
+            self._spec.start, self._spec.value = 3, self._next
+        self._asked = self._next
         self._link = link
         self._owed.clear()
         link.receivers[self._ref] = self
         link.send(self._spec.frame(self._ref))
 
-    def _granted(self, value: int) -> None:
-        """The node has accepted SUB."""
+    def _granted(self, value: int, start: int) -> None:
+        """The node has accepted SUB. A stream begins with message number start, if that is not 0."""
+        if start and self._next == self._asked:
+            self._next = start
 
     def _lost(self) -> None:
         """The connection has ended."""
@@ -397,7 +401,7 @@ class Durable(Subscription):
         self._refused.clear()
         super()._request(link)
 
-    def _granted(self, value: int) -> None:
+    def _granted(self, value: int, start: int) -> None:
         self._ack_wait = value / 1000
         if self._timer is not None:
             self._timer.cancel()

@@ -56,11 +56,11 @@ class Peer:
         ref = int.from_bytes((await self.expect(wire.TAG))[:4], "big")
         self.send(result(wire.TAG, ref, number, wire.RESULT_STORED if stored else 0))
 
-    async def subscribed(self, stored: bool = False, wait_ms: int = 0) -> tuple[int, bytes]:
+    async def subscribed(self, stored: bool = False, wait_ms: int = 0, start: int = 0) -> tuple[int, bytes]:
         """Takes SUB and accepts it. Returns its id, and its body."""
         body = await self.expect(wire.SUB)
         ref = int.from_bytes(body[:4], "big")
-        self.send(result(wire.SUB, ref, wait_ms, wire.RESULT_STORED if stored else 0), wire.frame(wire.SELECT, body[:4]))
+        self.send(result(wire.SUB, ref, wait_ms, wire.RESULT_STORED if stored else 0, start=start), wire.frame(wire.SELECT, body[:4]))
         return ref, body
 
 
@@ -83,8 +83,11 @@ def welcome(
     return wire.frame(wire.WELCOME, body)
 
 
-def result(kind: int, ref: int, value: int = 0, flags: int = 0, code: int = 0, reason: str = "") -> bytes:
-    return wire.frame(wire.RESULT, struct.pack(">BxHII", kind, code, ref, value) + wire.text(reason), flags)
+def result(kind: int, ref: int, value: int = 0, flags: int = 0, code: int = 0, reason: str = "", start: int = 0) -> bytes:
+    body = struct.pack(">BxHII", kind, code, ref, value) + wire.text(reason)
+    if start:
+        return wire.frame(wire.RESULT, body + struct.pack(">Q", start), flags | wire.RESULT_FROM)
+    return wire.frame(wire.RESULT, body, flags)
 
 
 def named(number: int, tag: str) -> bytes:

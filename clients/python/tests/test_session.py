@@ -277,6 +277,35 @@ class SubscribeTest(Case):
             client._reconnect = False
             client._link._transport.close()
 
+    async def test_a_replay_goes_on_where_it_has_begun(self) -> None:
+        async def first(peer: Peer) -> None:
+            await peer.welcome()
+            _, body = await peer.subscribed(stored=True, start=41)
+            self.assertEqual(body[-14:], b"\x01" + bytes(13))
+            peer.send(wire.ping(1))
+            await peer.expect(wire.PING)
+
+        async def second(peer: Peer) -> None:
+            await peer.welcome()
+            _, body = await peer.subscribed(stored=True, start=5)  # the stream has begun again
+            self.assertEqual(body[-14:], b"\x03" + struct.pack(">3xQH", 41, 0))
+            peer.send(wire.ping(1))
+            await peer.expect(wire.PING)
+
+        async def third(peer: Peer) -> None:
+            await peer.welcome()
+            _, body = await peer.subscribed(stored=True, start=5)
+            self.assertEqual(body[-14:], b"\x03" + struct.pack(">3xQH", 5, 0))
+            peer.send(stored("o/1", 5, b"a"))
+            await peer.ended()
+
+        async with Node(first, second, third) as node:
+            client = await self.within(ferry.connect(node.address))
+            subscription = await self.within(client.replay("o/#", start="new"))
+            self.assertEqual((await self.within(subscription.get())).sequence, 5)
+            client._reconnect = False
+            client._link._transport.close()
+
     async def test_a_node_without_stored_streams(self) -> None:
         async def script(peer: Peer) -> None:
             await peer.welcome()
