@@ -14,6 +14,7 @@ import (
 
 	"example.com/ferry/broker"
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/file"
 	"example.com/ferry/field"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
@@ -88,6 +89,12 @@ func (x *Extensions) StartEngine(ctx context.Context, cfg *config.Config, settin
 		return nil, nil, errors.Join(err, unlock())
 	}
 	return e, unlock, nil
+}
+
+// VerifyStreams reads the streams in the files of a data directory, whose node does not run, and calls visit for each. It repairs nothing. The
+// error wraps fs.ErrNotExist if there are none.
+func VerifyStreams(ctx context.Context, dataDir string, visit func(file.Verified) error) error {
+	return file.Verify(ctx, filepath.Join(dataDir, streamsDir, logDir), visit)
 }
 
 // startEngine starts the engine that cfg names. The caller has the lock of what it writes.

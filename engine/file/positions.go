@@ -236,8 +236,39 @@ func parseEntry(b []byte) (e entry, ok bool) {
 	return e, d.Err == nil
 }
 
-// loadCursors reads the named cursors. Bytes that are no entry are passed over. At the end of the file they are an entry that a process
-// has not written completely. Elsewhere they are damage, and the file is kept beside the one that replaces it.
+// parsePositions returns the named cursors that a file has. Bytes that are no entry are passed over. At the end of the file they are an entry
+// that a process has not written completely; elsewhere they are damage.
+func parsePositions(path string, b []byte) (named map[string]*namedCursor, damaged, tail int, err error) {
+	named = map[string]*namedCursor{}
+	if len(b) == 0 {
+		return named, 0, 0, nil
+	}
+	if b[0] != positionsVersion {
+		return nil, 0, 0, fmt.Errorf("%s has version %d, this program reads version %d", path, b[0], positionsVersion)
+	}
+	end := 1 // of the last entry
+	for at := 1; at < len(b); {
+		e, ok := parseEntry(b[at:])
+		if !ok {
+			at++
+			continue
+		}
+		if e.kind == cursorPosition {
+			named[e.cursor.Name] = newNamedCursor(e.cursor)
+		} else {
+			delete(named, e.cursor.Name)
+		}
+		damaged += at - end
+		at += e.size
+		end = at
+	}
+	if end == 1 { // a file is made with its first entries, complete
+		return named, len(b) - end, 0, nil
+	}
+	return named, damaged, len(b) - end, nil
+}
+
+// loadCursors reads the named cursors. A file with damage is kept beside the one that replaces it.
 func (s *stream) loadCursors() error {
 	path := s.positions.path
 	b, err := os.ReadFile(path)
@@ -248,32 +279,11 @@ func (s *stream) loadCursors() error {
 		return fmt.Errorf("positions: %w", err)
 	}
 	s.positions.anew = true
-	if len(b) == 0 {
-		return nil
+	named, damaged, tail, err := parsePositions(path, b)
+	if err != nil {
+		return err
 	}
-	if b[0] != positionsVersion {
-		return fmt.Errorf("%s has version %d, this program reads version %d", path, b[0], positionsVersion)
-	}
-	end, damaged := 1, 0 // of the last entry; bytes before it that are none
-	for at := 1; at < len(b); {
-		e, ok := parseEntry(b[at:])
-		if !ok {
-			at++
-			continue
-		}
-		if e.kind == cursorPosition {
-			s.named[e.cursor.Name] = newNamedCursor(e.cursor)
-		} else {
-			delete(s.named, e.cursor.Name)
-		}
-		damaged += at - end
-		at += e.size
-		end = at
-	}
-	tail := len(b) - end
-	if end == 1 {
-		damaged, tail = tail, 0 // a file is made with its first entries, complete
-	}
+	s.named = named
 	if tail > 0 {
 		s.engine.config.Log.Warn("the positions of durables end with an entry that was not written completely: it does not count", "file", path, "bytes", tail)
 	}

@@ -9,6 +9,23 @@ import (
 
 // Open reads what a Store has. A sealed segment is known by its summary; others are read in full.
 func Open(c Config) (*Log, error) {
+	l, err := load(c)
+	if err != nil {
+		return nil, err
+	}
+	l.gathering = &group{first: l.next}
+	l.head = l.Reader(1, nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.raiseFloor()
+	for _, s := range slices.Clone(l.segments) {
+		l.compactAround(s)
+	}
+	return l, nil
+}
+
+// load reads what a Store has, and seals the last segment.
+func load(c Config) (*Log, error) {
 	l := &Log{config: c, salt: newSalt(), tags: map[string]*tag{}, floor: 1, next: 1, ended: make(chan struct{}), stop: make(chan struct{})}
 	names, err := c.Store.List()
 	if err != nil {
@@ -27,7 +44,7 @@ func Open(c Config) (*Log, error) {
 	slices.SortFunc(l.segments, func(a, b *segment) int { return cmp.Or(cmp.Compare(a.first, b.first), cmp.Compare(a.serial, b.serial)) })
 	var reserved uint64
 	for _, s := range l.segments {
-		n, err := l.load(s)
+		n, err := l.loadSegment(s)
 		if err != nil {
 			return nil, err
 		}
@@ -39,18 +56,7 @@ func Open(c Config) (*Log, error) {
 	if err := l.recount(); err != nil {
 		return nil, err
 	}
-	if err := l.sealAll(reserved); err != nil {
-		return nil, err
-	}
-	l.gathering = &group{first: l.next}
-	l.head = l.Reader(1, nil)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.raiseFloor()
-	for _, s := range slices.Clone(l.segments) {
-		l.compactAround(s)
-	}
-	return l, nil
+	return l, l.sealAll(reserved)
 }
 
 // tag returns the tag with a name.
@@ -63,8 +69,8 @@ func (l *Log) tag(name []byte) *tag {
 	return t
 }
 
-// load reads the summary of a segment, or its frames. It returns the last number that may have been given, as far as the segment says.
-func (l *Log) load(s *segment) (reserved uint64, err error) {
+// loadSegment reads the summary of a segment, or its frames. It returns the last number that may have been given, as far as the segment says.
+func (l *Log) loadSegment(s *segment) (reserved uint64, err error) {
 	f, err := l.config.Store.Open(s.name())
 	if err != nil {
 		return 0, fmt.Errorf("log: %w", err)

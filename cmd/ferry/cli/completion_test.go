@@ -52,7 +52,7 @@ func TestCompletionInBash(t *testing.T) {
 		{"ferry |set |--max |ev", "event.cbor"},
 		{"ferry |completion |", "bash zsh fish"},
 		{"ferry |pub |-t |r", "raw"},
-		{"ferry |stream |", "ls info purge copy rm rm-durable reset-durable replay-dead-letters"},
+		{"ferry |stream |", "ls info purge copy rm rm-durable reset-durable verify replay-dead-letters"},
 		{"ferry |stream |ls |-o |", "text json"},
 		{"ferry |stream |purge |--be", "--before"},
 		{"ferry |-q |stream |info |-o |j", "json"},

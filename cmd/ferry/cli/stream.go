@@ -20,7 +20,7 @@ import (
 	"example.com/ferry/node/admin"
 )
 
-// streamCmd has the verbs for stored streams. All but rm and copy --from-dir ask the admin server of a node.
+// streamCmd has the verbs for stored streams. All but rm, verify and copy --from-dir ask the admin server of a node.
 type streamCmd struct {
 	Ls                streamLsCmd           `cmd:"" help:"List the stored streams."`
 	Info              streamInfoCmd         `cmd:"" help:"Print the state of a stream and its durables."`
@@ -29,12 +29,13 @@ type streamCmd struct {
 	Rm                streamRmCmd           `cmd:"" help:"Remove a stream from a node that does not run."`
 	RmDurable         streamRmDurableCmd    `cmd:"" name:"rm-durable" help:"Remove a durable and its position."`
 	ResetDurable      streamResetDurableCmd `cmd:"" name:"reset-durable" help:"Move the position of a durable."`
+	Verify            streamVerifyCmd       `cmd:"" help:"Look for damage in the streams of a node that does not run."`
 	ReplayDeadLetters streamReplayCmd       `cmd:"" name:"replay-dead-letters" help:"Publish dead letters again."`
 }
 
 // Help returns the part of ferry stream --help that is not in the grammar.
 func (*streamCmd) Help() string {
-	return `These verbs, but rm, ask the admin server of a node. What removes or copies records needs a token: that of admin.token_file, or of the data directory.`
+	return `These verbs, but rm and verify, ask the admin server of a node. What removes or copies records needs a token: that of admin.token_file, or of the data directory.`
 }
 
 // streamFlags are common to the verbs that print what a node responds.

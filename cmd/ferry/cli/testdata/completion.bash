@@ -194,11 +194,11 @@ _ferry() {
 	stream)
 		for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 			case $word in
-			ls|info|purge|copy|rm|rm-durable|reset-durable|replay-dead-letters) sub=$word; break ;;
+			ls|info|purge|copy|rm|rm-durable|reset-durable|verify|replay-dead-letters) sub=$word; break ;;
 			esac
 		done
 		case $sub in
-		'') flags='--help' words='ls info purge copy rm rm-durable reset-durable replay-dead-letters' ;;
+		'') flags='--help' words='ls info purge copy rm rm-durable reset-durable verify replay-dead-letters' ;;
 		ls)
 		flags='--help --quiet --admin --admin-token-file --ca --data-dir --output'
 		case $prev in
@@ -263,6 +263,11 @@ _ferry() {
 		--admin-token-file) flags= words='' ;;
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
+		--output|-o) flags= words='text json' ;;
+		esac ;;
+		verify)
+		flags='--help --quiet --output'
+		case $prev in
 		--output|-o) flags= words='text json' ;;
 		esac ;;
 		replay-dead-letters)

@@ -275,6 +275,7 @@ _ferry() {
 			'rm:Remove a stream from a node that does not run.'
 			'rm-durable:Remove a durable and its position.'
 			'reset-durable:Move the position of a durable.'
+			'verify:Look for damage in the streams of a node that does not run.'
 			'replay-dead-letters:Publish dead letters again.'
 		)
 		if (( CURRENT == 2 )); then
@@ -365,6 +366,13 @@ _ferry() {
 			':name:_files' \
 			':durable:_files' \
 			':from:_files'
+		;;
+		verify)
+		_arguments -s \
+			'(-h --help)'{-h,--help}'[Show this help.]' \
+			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
+			'(-o --output)'{-o,--output=}'[text or json.]:FORMAT:(text json)' \
+			':data-dir:_files'
 		;;
 		replay-dead-letters)
 		_arguments -s \
