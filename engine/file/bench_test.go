@@ -78,3 +78,32 @@ func BenchmarkReplay(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkBounded stores runs of 16 records of 256 bytes in a stream that is full.
+func BenchmarkBounded(b *testing.B) {
+	e := open(b, file.Config{Dir: b.TempDir(), Sync: engine.SyncInterval})
+	s, err := e.Open(b.Context(), engine.Config{Name: "orders", Tags: []string{"orders/#"}, MaxBytes: 4 << 20})
+	if err != nil {
+		b.Fatal(err)
+	}
+	records := make([]engine.Record, 16)
+	for i := range records {
+		records[i] = engine.Record{Tag: "orders/1", Payload: make([]byte, 256)}
+	}
+	const publishers = 64
+	slots := make(chan error, publishers)
+	for range publishers {
+		slots <- nil
+	}
+	done := func(err error) { slots <- err }
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := <-slots; err != nil {
+			b.Fatal(err)
+		}
+		s.Append(records, done)
+	}
+	for range publishers {
+		<-slots
+	}
+}

@@ -22,8 +22,11 @@ type cursor struct {
 	began   engine.Position
 	done    []engine.Range // to skip, those that end before what comes next excepted
 	records []engine.Record
-	held    *log.View // that did not fit in the last call
-	failed  error     // of the last call, which returned records
+	held    log.View            // that did not fit in the last call; of number 0 if there is none
+	failed  error               // of the last call, which returned records
+	limit   int                 // of the call, in records
+	room    int                 // bytes of payload that the call may still return
+	takes   func(log.View) bool // take; a stored func value passes it without an allocation
 
 	waiting bool  // in stream.waiting. The lock of the stream guards it
 	err     error // why the cursor has ended. The lock of the stream guards it
@@ -43,11 +46,12 @@ func (c *cursor) Next(ctx context.Context, limit, bytes int) ([]engine.Record, e
 			return nil, err
 		}
 		err := c.read(ctx, max(limit, 1), bytes)
-		var damage *log.DamageError
-		switch {
-		case len(c.records) > 0:
+		if len(c.records) > 0 {
 			c.failed = err
 			return c.records, nil
+		}
+		var damage *log.DamageError
+		switch {
 		case errors.As(err, &damage):
 			return nil, c.stream.corrupt(damage.Sequence)
 		case err != nil && !errors.Is(err, errEnd):
@@ -70,7 +74,7 @@ func (c *cursor) ended() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.err == nil && s.err == nil {
-		s.expire(now())
+		s.expire()
 	}
 	return c.err
 }
@@ -99,8 +103,13 @@ func (c *cursor) read(ctx context.Context, limit, bytes int) error {
 			return err
 		}
 	}
-	for n := 0; len(c.records) < limit; n++ {
-		if n%4096 == 4095 {
+	c.limit, c.room = limit, bytes
+	if v := c.held; v.Sequence() > 0 {
+		c.held = log.View{}
+		c.take(v)
+	}
+	for n := 0; c.held.Sequence() == 0 && len(c.records) < limit; n++ {
+		if n%16 == 15 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -108,30 +117,31 @@ func (c *cursor) read(ctx context.Context, limit, bytes int) error {
 				return nil // Next looks whether the cursor has ended
 			}
 		}
-		v, err := c.nextView()
+		v, err := c.reader.Read(len(c.records) == 0)
 		if err != nil {
 			return err
 		}
-		tag, ok := c.tags.match(v.Tag())
-		if !ok || skips(&c.done, v.Sequence()) {
-			continue
+		if c.take(v) {
+			c.reader.Buffered(c.takes)
 		}
-		r := v.Record(tag)
-		if bytes -= len(r.Payload); len(c.records) > 0 && bytes < 0 {
-			c.held = &v
-			return nil
-		}
-		c.records = append(c.records, r)
 	}
 	return nil
 }
 
-func (c *cursor) nextView() (log.View, error) {
-	if v := c.held; v != nil {
-		c.held = nil
-		return *v, nil
+// take gathers a record that matches. It returns false if there is no room for the record, or none for another one.
+func (c *cursor) take(v log.View) (more bool) {
+	tag, ok := c.tags.match(v.Tag())
+	if !ok || skips(&c.done, v.Sequence()) {
+		return true
 	}
-	return c.reader.Read(len(c.records) == 0)
+	size := v.PayloadSize()
+	if len(c.records) > 0 && size > c.room {
+		c.held = v
+		return false
+	}
+	c.room -= size
+	c.records = append(c.records, v.Record(tag))
+	return len(c.records) < c.limit
 }
 
 // skips reports whether a record is in done. The sequence numbers of its calls increase; ranges before them are removed from done.

@@ -75,6 +75,7 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 		return nil, nil, s.err
 	}
 	opened := &cursor{stream: s, woken: make(chan struct{}, 1)}
+	opened.takes = opened.take
 	filter := c.Filter
 	if c.Name != "" {
 		n := s.named[c.Name]

@@ -100,47 +100,26 @@ func (s *stream) untrack(r log.Stored) {
 	}
 }
 
-// retain removes the oldest records until the stream is within its bounds of bytes and records. The caller holds the lock.
+// retain removes the oldest records until the stream is within its bounds of bytes, records and age. It runs again when the next record is too
+// old, or a little later. The caller holds the lock.
 func (s *stream) retain() {
-	for {
-		state := s.log.State()
-		if (s.config.MaxBytes == 0 || state.Bytes <= s.config.MaxBytes) && (s.config.MaxRecords == 0 || state.Records <= uint64(s.config.MaxRecords)) {
-			s.keepIDs(state)
-			return
-		}
-		if !s.removeOldest() {
-			return
-		}
+	bounds := log.Bounds{Records: uint64(s.config.MaxRecords), Bytes: s.config.MaxBytes}
+	at := now()
+	if s.config.MaxAge > 0 {
+		bounds.From = at - int64(s.config.MaxAge) + 1
 	}
-}
-
-func (s *stream) removeOldest() bool {
-	oldest, _, ok := s.log.Oldest()
-	if !ok || !s.log.RemoveOldest() {
-		return false
-	}
-	s.untrack(oldest)
+	oldest := s.log.Trim(bounds, s.untrack)
 	s.keepIDs(s.log.State())
-	return true
+	if oldest > 0 {
+		age := time.Duration(at - oldest)
+		s.expireIn(max(s.config.MaxAge-age, min(s.config.MaxAge/16, time.Second)))
+	}
 }
 
-// expire removes the records that are older than MaxAge. It runs again when the next one is, or a little later. The caller holds the lock.
-func (s *stream) expire(at int64) {
-	if s.config.MaxAge == 0 {
-		return
-	}
-	for {
-		_, stored, ok := s.log.Oldest()
-		if !ok {
-			return
-		}
-		if age := time.Duration(at - stored); age < s.config.MaxAge {
-			s.expireIn(max(s.config.MaxAge-age, min(s.config.MaxAge/16, time.Second)))
-			return
-		}
-		if !s.removeOldest() {
-			return
-		}
+// expire removes the records that are older than MaxAge. The caller holds the lock.
+func (s *stream) expire() {
+	if s.config.MaxAge > 0 {
+		s.retain()
 	}
 }
 
@@ -162,6 +141,6 @@ func (s *stream) expired() {
 	defer s.mu.Unlock()
 	s.expiring = false
 	if s.err == nil {
-		s.expire(now())
+		s.retain()
 	}
 }

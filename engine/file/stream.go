@@ -34,6 +34,7 @@ type stream struct {
 
 	mu       sync.Mutex // taken before the lock of log
 	config   engine.Config
+	allowed  map[string]bool // tags that match config.Tags; the last ones
 	ids      duplicates
 	perTag   map[string]*tagRecords // nil without MaxPerTag
 	expiry   *time.Timer            // calls expired; nil if there was no MaxAge yet
@@ -87,7 +88,7 @@ func (s *stream) configure(c engine.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.config
-	s.config = c
+	s.config, s.allowed = c, map[string]bool{}
 	s.window.Store(int64(c.DuplicateWindow))
 	if before.Name == "" || before.SharedIDs != c.SharedIDs || before.DuplicateWindow < c.DuplicateWindow {
 		if err := s.loadIDs(); err != nil {
@@ -98,7 +99,6 @@ func (s *stream) configure(c engine.Config) error {
 		return err
 	}
 	s.retain()
-	s.expire(now())
 	return nil
 }
 
@@ -145,13 +145,19 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 	if len(refused.Refused) > 0 {
 		err = &engine.AppendError{Stream: s.config.Name, Refused: refused.Refused, Why: refused.Why}
 	}
-	s.log.Commit(func(failed error) {
+	s.log.Commit(s.settled(bytes, err, done))
+}
+
+// settled returns what is called when records of so many bytes are stored, of which err says that some never can be.
+func (s *stream) settled(bytes int64, err error, done func(error)) func(error) {
+	return func(failed error) {
 		s.pending.Add(-bytes)
 		if failed != nil {
-			err = s.cause(failed)
+			done(s.cause(failed))
+			return
 		}
 		done(err)
-	})
+	}
 }
 
 // refusal says why the stream can never store a record. It is empty if it can.
@@ -162,7 +168,7 @@ func (s *stream) refusal(r *engine.Record) string {
 	if err := log.Check(r); err != nil {
 		return err.Error()
 	}
-	if s.log.HasTag(r.Tag) && len(s.config.Tags) == 1 && s.config.Tags[0] == "#" {
+	if s.allowed[r.Tag] {
 		return ""
 	}
 	if err := topic.CheckTag(r.Tag); err != nil {
@@ -171,6 +177,10 @@ func (s *stream) refusal(r *engine.Record) string {
 	if !slices.ContainsFunc(s.config.Tags, func(filter string) bool { return topic.Match(filter, r.Tag) }) {
 		return fmt.Sprintf("tag %q matches none of the tags of the stream: %s", r.Tag, strings.Join(s.config.Tags, ", "))
 	}
+	if len(s.allowed) == maxTags {
+		clear(s.allowed)
+	}
+	s.allowed[strings.Clone(r.Tag)] = true
 	return ""
 }
 
@@ -184,7 +194,6 @@ func (s *stream) stored(records []log.Stored) {
 		}
 	}
 	s.retain()
-	s.expire(now())
 	for _, c := range s.waiting {
 		c.waiting = false
 		select {
@@ -209,7 +218,7 @@ func (s *stream) Info(context.Context) (engine.Info, error) {
 	if s.err != nil {
 		return engine.Info{}, s.err
 	}
-	s.expire(now())
+	s.expire()
 	state := s.log.State()
 	c := s.config
 	c.Tags = slices.Clone(c.Tags)
@@ -225,7 +234,7 @@ func (s *stream) Newest(context.Context) (uint64, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	s.expire(now())
+	s.expire()
 	if n := s.log.State().Newest; n > 0 {
 		return n, nil
 	}
@@ -237,7 +246,7 @@ func (s *stream) Get(_ context.Context, sequence uint64) (engine.Record, error) 
 	s.mu.Lock()
 	err := s.err
 	if err == nil {
-		s.expire(now())
+		s.expire()
 	}
 	s.mu.Unlock()
 	if err != nil {

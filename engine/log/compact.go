@@ -13,8 +13,11 @@ var errDamaged = errors.New("log: the segment is damaged")
 // compactAround copies what is left of a segment to a new one, if over half of it is removed records between others, or what is left of it
 // and a neighbour takes half a segment. The caller holds the lock.
 func (l *Log) compactAround(s *segment) {
-	i := slices.Index(l.segments, s)
-	if i < 0 || l.closing || slices.ContainsFunc(l.segments, func(s *segment) bool { return s.compacting }) {
+	if l.closing || l.compacts {
+		return
+	}
+	i := find(l.segments, s.last)
+	if i == len(l.segments) || l.segments[i] != s { // s has no numbers, or is gone
 		return
 	}
 	ready := func(i int) bool {
@@ -37,6 +40,7 @@ func (l *Log) compactAround(s *segment) {
 	for _, s := range run {
 		s.compacting = true
 	}
+	l.compacts = true
 	l.serial++
 	out := &segment{first: run[0].first, last: run[len(run)-1].last, serial: l.serial, salt: l.salt, size: headerSize}
 	l.compactor.Add(1)
@@ -49,6 +53,7 @@ func (l *Log) compact(run []*segment, out *segment) {
 	err := l.copySegments(run, out)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.compacts = false
 	if err == nil {
 		i := slices.Index(l.segments, run[0])
 		for _, s := range run { // records were removed meanwhile

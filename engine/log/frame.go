@@ -178,6 +178,12 @@ func (v *View) ID() []byte {
 	return v.body[fieldsSize+tag : fieldsSize+tag+id]
 }
 
+// PayloadSize returns the bytes of the payload.
+func (v *View) PayloadSize() int {
+	t, i, x := v.lengths()
+	return len(v.body) - fieldsSize - t - i - x
+}
+
 // Record returns the record, whose extension and payload are parts of the buffer. tag is the tag, in memory of its own.
 func (v *View) Record(tag string) engine.Record {
 	t, i, x := v.lengths()

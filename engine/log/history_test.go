@@ -106,7 +106,7 @@ func (m *model) remove() {
 	var gone []uint64
 	for range 1 + m.r.IntN(10) {
 		if m.r.IntN(2) == 0 {
-			if s, _, ok := m.log.Oldest(); ok && m.log.RemoveOldest() {
+			if s, _, ok := m.log.Oldest(); ok && removeOldest(m.log) {
 				gone = append(gone, s.Sequence)
 			}
 			continue

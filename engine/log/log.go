@@ -33,8 +33,9 @@ type Stored struct {
 
 // Log is the records of a stream. All methods may overlap.
 type Log struct {
-	config Config
-	salt   uint32
+	config  Config
+	salt    uint32
+	reading shared
 
 	mu        sync.RWMutex
 	segments  []*segment
@@ -51,7 +52,7 @@ type Log struct {
 	removals  []Range // that no frame names yet
 	released  uint64  // the IDs of the segments before it are stored again
 	gathering *group
-	spare     []byte
+	spare     *group // to gather next; nil if there is none
 	running   bool
 	syncDue   bool
 	closing   bool
@@ -59,6 +60,7 @@ type Log struct {
 	err       error // why records wait
 	ended     chan struct{}
 	stop      chan struct{} // closed when the Log may not wait any longer
+	compacts  bool          // compactor runs
 	compactor sync.WaitGroup
 	doomed    []string // files that could not be removed
 
@@ -68,6 +70,7 @@ type Log struct {
 	synced   int64    // of what is on the disk
 	reserved uint64   // numbers up to this one may be given with an interval
 	unsynced []*group // that a failure has to write again
+	indexed  []Stored // what is passed to Config.Stored
 	hidden   bool     // a failure has taken records out of the index, and Stored was not called since
 	timer    *time.Timer
 
@@ -231,19 +234,19 @@ func (l *Log) remove(s Stored) bool {
 	return true
 }
 
-// Oldest returns the oldest record that is left. Its calls, and those of RemoveOldest, must not overlap.
+// Oldest returns the oldest record that is left. Its calls, and those of Trim, must not overlap.
 func (l *Log) Oldest() (Stored, int64, bool) {
 	if o := l.oldest; o.Sequence > 0 && l.has(o.Sequence) {
 		return o, l.oldestStored, true
 	}
 	for {
 		v, err := l.head.Read(true)
-		var damage *DamageError
-		switch {
-		case err == nil:
-			l.oldest, l.oldestStored = Stored{v.Sequence(), string(v.Tag()), v.Cost()}, v.Stored()
+		if err == nil {
+			l.oldest, l.oldestStored = Stored{v.Sequence(), l.tagNamed(v.Tag()).name, v.Cost()}, v.Stored()
 			return l.oldest, l.oldestStored, true
-		case !errors.As(err, &damage):
+		}
+		var damage *DamageError
+		if !errors.As(err, &damage) {
 			return Stored{}, 0, false
 		}
 	}
@@ -256,21 +259,63 @@ func (l *Log) has(n uint64) bool {
 	return n >= l.floor && !l.gone.has(n)
 }
 
-// RemoveOldest removes the record that Oldest returns, and damaged ones before it.
-func (l *Log) RemoveOldest() bool {
-	s, _, ok := l.Oldest()
-	if !ok {
-		return false
+// Bounds are what Trim leaves. 0 means no bound.
+type Bounds struct {
+	Records uint64
+	Bytes   int64
+	From    int64 // what was stored at that time or later
+}
+
+// exceeded reports whether records are left beyond the bounds. The caller holds the lock.
+func (l *Log) exceeded(b Bounds) bool {
+	return b.Records > 0 && l.records > b.Records || b.Bytes > 0 && l.bytes > b.Bytes
+}
+
+// Trim removes the oldest records beyond bounds, and damaged ones before them. It calls removed for each, which must not call the Log. With
+// a bound of time, it returns when the oldest record that is left was stored; 0 if there is none.
+func (l *Log) Trim(b Bounds, removed func(Stored)) (oldest int64) {
+	for {
+		l.mu.RLock()
+		exceeded := l.exceeded(b)
+		l.mu.RUnlock()
+		if !exceeded && b.From == 0 {
+			return 0
+		}
+		_, at, ok := l.Oldest()
+		if !ok || !exceeded && at >= b.From || !l.trimBuffered(b, removed) {
+			return at
+		}
 	}
+}
+
+// trimBuffered removes the oldest record, and those behind it that head has in its buffer. It returns false if the Log is closed.
+func (l *Log) trimBuffered(b Bounds, removed func(Stored)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if s.Sequence > l.floor {
-		before := Range{l.floor, s.Sequence - 1}
-		l.gone.add(before)
-		l.removals = addRange(l.removals, before)
-		l.raiseFloor()
+	if l.finished { // another process may have the files
+		return false
 	}
-	return l.remove(s)
+	for l.oldest.Sequence > 0 && (l.exceeded(b) || l.oldestStored < b.From) {
+		s := l.oldest
+		if s.Sequence > l.floor {
+			before := Range{l.floor, s.Sequence - 1}
+			l.gone.add(before)
+			l.removals = addRange(l.removals, before)
+			l.raiseFloor()
+		}
+		if l.remove(s) {
+			removed(s)
+		}
+		l.oldest, l.oldestStored = Stored{}, 0
+		l.head.buffered(func(v View) bool {
+			t := l.tags[string(v.Tag())]
+			if t != nil {
+				l.oldest, l.oldestStored = Stored{v.Sequence(), t.name, v.Cost()}, v.Stored()
+			}
+			return t == nil
+		})
+	}
+	return true
 }
 
 func (l *Log) forgetTag(t *tag) {
@@ -349,13 +394,6 @@ func (l *Log) State() State {
 		s.Newest = l.gone.previous(l.newest)
 	}
 	return s
-}
-
-// HasTag reports whether the Log knows a tag, so that a caller need not check it again.
-func (l *Log) HasTag(name string) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return l.tags[name] != nil
 }
 
 // Removed returns how many numbers of r are removed.

@@ -21,7 +21,7 @@ type Reader struct {
 	size    int64    // of the segment, when Read began
 	last    uint64   // its last number then
 	walker  walker
-	file    File
+	file    *sharedFile
 }
 
 // Reader returns a Reader that begins with a number. It leaves out whole segments without tags that match; nil matches all.
@@ -38,6 +38,9 @@ func (r *Reader) Seek(n uint64) {
 	r.next = n
 }
 
+// maxBuffered is how many frames are read under one hold of the lock.
+const maxBuffered = 256
+
 // Read returns the next record, which is valid until the next call with fill. Without fill it returns an error instead of overwriting
 // the records before. The error is io.EOF at the end of the Log, and a *DamageError once for each record that cannot be read.
 func (r *Reader) Read(fill bool) (View, error) {
@@ -50,7 +53,11 @@ func (r *Reader) Read(fill bool) (View, error) {
 				return View{}, err
 			}
 		}
-		if !r.bound() {
+		r.log.mu.RLock()
+		bounded := r.bound()
+		r.log.mu.RUnlock()
+		if !bounded {
+			r.leave()
 			continue
 		}
 		f, err := r.walker.next(fill)
@@ -63,29 +70,63 @@ func (r *Reader) Read(fill bool) (View, error) {
 		if err != nil {
 			return View{}, err
 		}
-		if f.kind != message || f.sequence < r.next || f.sequence > r.last {
-			continue
-		}
-		if f.sequence > r.next {
-			if lost := r.lost(f.sequence); lost > 0 {
-				r.walker.at -= f.length
-				r.next = lost + 1
-				return View{}, &DamageError{lost}
-			}
-		}
-		r.next = f.sequence + 1
-		if r.log.has(f.sequence) {
+		r.log.mu.RLock()
+		ok, lost := r.accept(&f)
+		r.log.mu.RUnlock()
+		switch {
+		case lost > 0:
+			r.next = lost + 1
+			return View{}, &DamageError{lost}
+		case ok:
 			return View{f}, nil
 		}
 	}
 }
 
-// lost returns the first number from next on and before end that is not removed, or 0.
+// Buffered calls visit for records that follow in the buffer, until it returns false. They are valid as long as that which Read has returned.
+// The Log takes no records meanwhile.
+func (r *Reader) Buffered(visit func(View) bool) {
+	r.log.mu.RLock()
+	defer r.log.mu.RUnlock()
+	r.buffered(visit)
+}
+
+// buffered is Buffered for a caller that holds the lock of the Log.
+func (r *Reader) buffered(visit func(View) bool) {
+	if r.segment == nil || !r.bound() {
+		return
+	}
+	for range maxBuffered {
+		f, err := r.walker.next(false)
+		if err != nil {
+			return // Read returns it
+		}
+		ok, lost := r.accept(&f)
+		if lost > 0 || ok && !visit(View{f}) {
+			return
+		}
+	}
+}
+
+// accept moves next behind the frame that was read, and reports whether it is a record that is left. If a number before it is lost, it
+// returns the first such number instead, and the frame is read again. The caller holds the lock of the Log.
+func (r *Reader) accept(f *frame) (ok bool, lost uint64) {
+	if f.kind != message || f.sequence < r.next || f.sequence > r.last {
+		return false, 0
+	}
+	if f.sequence > r.next {
+		if lost := r.lost(f.sequence); lost > 0 {
+			r.walker.at -= f.length
+			return false, lost
+		}
+	}
+	r.next = f.sequence + 1
+	return f.sequence >= r.log.floor && !r.log.gone.has(f.sequence), 0
+}
+
+// lost returns the first number from next on and before end that is not removed, or 0. The caller holds the lock of the Log.
 func (r *Reader) lost(end uint64) uint64 {
-	l := r.log
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	if n := l.gone.next(max(r.next, l.floor)); n < end {
+	if n := r.log.gone.next(max(r.next, r.log.floor)); n < end {
 		return n
 	}
 	return 0
@@ -120,7 +161,7 @@ func (r *Reader) enter() error {
 		offset := s.offsetOf(func(m mark) bool { return m.sequence <= next })
 		name := s.name()
 		l.mu.RUnlock()
-		f, err := l.config.Store.Open(name)
+		f, err := l.reading.get(l.config.Store, name)
 		if err != nil {
 			l.mu.RLock()
 			moved := find(l.segments, next) != i || l.segments[i] != s
@@ -131,7 +172,7 @@ func (r *Reader) enter() error {
 			return fmt.Errorf("log: segment %s: %w", name, err)
 		}
 		r.segment, r.file = s, f
-		r.walker = walker{file: f, salt: s.salt, buf: r.walker.buf}
+		r.walker = walker{file: f.File, salt: s.salt, buf: r.walker.buf}
 		r.walker.buf = r.walker.buf[:0]
 		r.walker.base, r.walker.at = offset, 0
 		return nil
@@ -150,14 +191,12 @@ func (r *Reader) wants(s *segment) (found bool) {
 	return found
 }
 
-// bound sets where the frames of the segment end. It returns false if the segment was cut before the place that is read.
+// bound sets where the frames of the segment end. It returns false if the segment was cut before the place that is read. The caller holds
+// the lock of the Log.
 func (r *Reader) bound() bool {
-	r.log.mu.RLock()
 	size := r.segment.size
 	r.size, r.last = size, r.segment.last
-	r.log.mu.RUnlock()
 	if r.walker.offset() > size {
-		r.leave()
 		return false
 	}
 	r.walker.limit = size
@@ -174,11 +213,12 @@ func (r *Reader) pass() error {
 	growing := r.segment == l.active
 	more := r.segment.size > r.size
 	last := r.segment.last
+	lost := r.lost(last + 1)
 	l.mu.RUnlock()
 	if more {
 		return nil
 	}
-	if lost := r.lost(last + 1); lost > 0 {
+	if lost > 0 {
 		r.next = lost + 1
 		return &DamageError{lost}
 	}

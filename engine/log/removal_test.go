@@ -133,7 +133,7 @@ func TestKillBehindSeal(t *testing.T) {
 	}
 	l = openDisk(t, kill(d, l))
 	expectRecords(t, l, "a", 3)
-	if !l.RemoveOldest() {
+	if !removeOldest(l) {
 		t.Error("the oldest record cannot be removed")
 	}
 	expectRecords(t, l, "a")
@@ -157,7 +157,7 @@ func TestKnownRemoved(t *testing.T) {
 	err = l.Known(0, func(_, _ []byte, sequence uint64, _ int64) {
 		last = sequence
 		for range records/2 - int(l.State().First) {
-			l.RemoveOldest()
+			removeOldest(l)
 		}
 	})
 	if err != nil || last != records {
@@ -186,10 +186,16 @@ func TestFullDiskIDs(t *testing.T) {
 		wait(t, l)
 	}
 	full.Store(true)
-	for l.RemoveOldest() {
+	for removeOldest(l) {
 	}
 	wait(t, l)
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// removeOldest removes the oldest record, and returns false if there is none.
+func removeOldest(l *Log) (removed bool) {
+	l.Trim(Bounds{Bytes: l.State().Bytes - 1}, func(Stored) { removed = true })
+	return removed
 }

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"example.com/ferry/internal/atomicfile"
 )
@@ -26,6 +27,51 @@ type File interface {
 	Size() (int64, error)
 	Truncate(size int64) error
 	Sync() error // returns when the bytes are on the disk
+}
+
+// shared has the files that Readers read, each of them open once.
+type shared struct {
+	mu   sync.Mutex
+	open map[string]*sharedFile
+}
+
+// sharedFile is a file that Readers share. Each closes it.
+type sharedFile struct {
+	File
+	of    *shared
+	name  string
+	users int
+}
+
+// get opens a file, unless a Reader has it.
+func (s *shared) get(store Store, name string) (*sharedFile, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.open[name]
+	if f == nil {
+		file, err := store.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		if s.open == nil {
+			s.open = map[string]*sharedFile{}
+		}
+		f = &sharedFile{File: file, of: s, name: name}
+		s.open[name] = f
+	}
+	f.users++
+	return f, nil
+}
+
+// Close closes the file when the last Reader has done so.
+func (f *sharedFile) Close() error {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	if f.users--; f.users > 0 {
+		return nil
+	}
+	delete(f.of.open, f.name)
+	return f.File.Close()
 }
 
 // Dir is a Store whose files are in the directory with that path.

@@ -12,8 +12,9 @@ import (
 const (
 	retryAfter  = 200 * time.Millisecond // between two attempts to write
 	maxUnsynced = 16 << 20               // bytes that wait for the sync of an interval
-	maxSpare    = 4 << 20
-	reserveStep = 1 << 16 // numbers that a sync allows to be given with an interval
+	maxSpare    = 4 << 20                // bytes of a buffer that is used again
+	maxIdle     = 64 << 10               // of one that is kept when there is nothing to write
+	reserveStep = 1 << 16                // numbers that a sync allows to be given with an interval
 )
 
 // start has the goroutine run that writes, if it does not. The caller holds the lock.
@@ -38,31 +39,47 @@ func (l *Log) run() {
 				return
 			}
 			l.running = false
+			if l.spare != nil && cap(l.spare.buf) > maxIdle {
+				l.spare = nil
+			}
 			l.mu.Unlock()
 			return
 		}
 		if len(l.removals) > 0 && (work || syncNow) {
-			g.removed, l.removals = l.removals, nil
+			g.removed, l.removals = l.removals, g.removed
 			g.buf = appendFrame(g.buf, l.salt, frame{kind: removed, sequence: l.next, body: appendRanges(nil, g.removed)})
 		}
 		l.syncDue = false
-		l.gathering = &group{first: l.next, buf: l.spare[:0]}
-		l.spare = nil
+		l.gathering = l.nextGroup()
 		l.mu.Unlock()
 		err := l.store(g, syncNow)
 		if err == nil && l.config.Stored != nil && (len(g.entries) > 0 || l.hidden) {
 			l.hidden = false
-			records := make([]Stored, len(g.entries))
-			for i, e := range g.entries {
-				records[i] = Stored{e.sequence, e.tag.name, int64(e.size)}
+			l.indexed = l.indexed[:0]
+			for i := range g.entries {
+				e := &g.entries[i]
+				l.indexed = append(l.indexed, Stored{e.sequence, e.tag.name, int64(e.size)})
 			}
-			l.config.Stored(records)
+			l.config.Stored(l.indexed)
+			clear(l.indexed)
 		}
 		for _, done := range g.done {
 			done(err)
 		}
 		runtime.Gosched() // publishers that wait for done append to the next group
 	}
+}
+
+// nextGroup returns an empty group. The caller holds the lock.
+func (l *Log) nextGroup() *group {
+	g := l.spare
+	if l.spare = nil; g == nil {
+		return &group{first: l.next}
+	}
+	clear(g.entries)
+	clear(g.done)
+	*g = group{first: l.next, buf: g.buf[:0], entries: g.entries[:0], done: g.done[:0], removed: g.removed[:0]}
+	return g
 }
 
 // store writes a group, again and again until it succeeds or the Log may not wait.
@@ -145,8 +162,8 @@ func (l *Log) write(syncNow bool) error {
 func (l *Log) recycle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if buf := l.unsynced[0].buf; cap(buf) <= maxSpare {
-		l.spare = buf[:0]
+	if g := l.unsynced[0]; cap(g.buf) <= maxSpare {
+		l.spare = g // of which run may use the rest until it takes it
 	}
 	for _, g := range l.unsynced {
 		l.released = max(l.released, g.release)
