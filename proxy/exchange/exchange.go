@@ -75,9 +75,7 @@ func (x *Exchange) Admit(r *route.Route, c limit.Client) traffic.Refusal {
 		x.AsIs = x.Plan.AsIs || r.Path == route.AsIs
 		x.clusterIndex = r.Pick(rand.Uint64())
 		x.Cluster = x.Plan.Clusters[x.clusterIndex]
-		if r.Budget != nil {
-			r.Budget.Request(x.loop.Now())
-		}
+		x.budget().Request(x.loop.Now())
 	}
 	return traffic.Forwarded
 }
@@ -205,6 +203,15 @@ func (x *Exchange) NotConnected(err error) {
 // the response, calls EndAttempt and then Choose. grpcStatus is 0 if the head has none. Repeat is for HTTP only.
 func (x *Exchange) Repeat(idempotent bool, status, grpcStatus int) bool {
 	return x.retryAllowed(idempotent, route.Attempt{Number: x.Attempt, Status: status, GRPCStatus: grpcStatus, Sent: true})
+}
+
+// budget returns what bounds the attempts beyond the first of a request: the budget of the route's retry policy, or else that of the cluster; nil if the cluster
+// has none.
+func (x *Exchange) budget() *balance.Budget {
+	if x.Route.Budget != nil {
+		return x.Route.Budget
+	}
+	return x.Cluster.Budget(x.loop.Index())
 }
 
 func (x *Exchange) retryAllowed(idempotent bool, a route.Attempt) bool {

@@ -472,7 +472,7 @@ const callSlack = 10 * time.Millisecond
 
 // resends reports whether a failed request is sent again without a retry policy, which happens once. A server that closed
 // a reused connection has probably not seen the request (RFC 9112, section 9.3.1). A server that refused a stream has
-// not processed the request (RFC 9113, section 8.7).
+// not processed the request (RFC 9113, section 8.7). It may refuse streams because it is overloaded, so the budget bounds that.
 func (r *Relay) resends(f Failure) bool {
 	switch {
 	case r.resent || !r.Replay.Whole:
@@ -480,7 +480,7 @@ func (r *Relay) resends(f Failure) bool {
 	case f.Stale:
 		return !f.Sent || r.Idempotent
 	}
-	return f.Cause == route.OnRefusedStream
+	return f.Cause == route.OnRefusedStream && r.budget().Retry(r.Loop().Now())
 }
 
 // ResponseMalformed is called when the server sent bytes that are not a valid response to this request. The Upstream

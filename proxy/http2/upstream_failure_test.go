@@ -3,6 +3,7 @@ package http2
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,26 @@ func TestRefusedStream(t *testing.T) {
 			t.Errorf("%+v: want one reset on one connection", s.Endpoints[0])
 		}
 	})
+}
+
+// TestRefusedStreamsBudget: of a server that refuses all streams because it is overloaded, the proxy asks little more than its clients do.
+func TestRefusedStreamsBudget(t *testing.T) {
+	const requests, most = 200, 200 + 200/5 + 3*10
+	var streams atomic.Int64
+	server := (&scriptedServer{head: func(_ *scriptedConn, s *wire.Stream, _ *wire.Head, _ bool) {
+		streams.Add(1)
+		s.Reset(wire.RefusedStream)
+		s.Release()
+	}}).start(t)
+	r := startUpstream(t, loop.Config{Loops: 1}, route.Rule{}, proxytest.Cluster("web", server.addr))
+	for range requests {
+		if d := r.begin(getHead, true, nil).wait(); d.Rejected == nil || *d.Rejected != exchange.Unavailable {
+			t.Fatalf("got status %d, %v", d.Status, d.Rejected)
+		}
+	}
+	if n := streams.Load(); n > most || n <= requests {
+		t.Errorf("the server got %d streams for %d requests, want more than these and at most %d", n, requests, most)
+	}
 }
 
 // The server refuses the stream again when the request is sent again: it has processed nothing, so it is unavailable.

@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ func startUpstream(tb testing.TB, c loop.Config, rule route.Rule, cluster upstre
 	c.Loops = 1
 	r := &upstreamRig{Rig: proxytest.NewRig(tb, c)}
 	rule.Name, rule.Cluster = "r", cluster.Name
+	cluster.Protocol = cmp.Or(cluster.Protocol, upstream.HTTP2)
 	r.plan = r.Plan(nil, []route.Rule{rule}, cluster)
 	r.plan.Connectors = []exchange.Connector{NewConnector(1)}
 	r.loop = r.Group.Loops()[0]

@@ -26,7 +26,9 @@ func newWorld(t *testing.T, rule route.Rule) *world {
 	t.Helper()
 	r := NewRig(t, loop.Config{Loops: 1})
 	rule.Name, rule.Cluster = "r", "c"
-	w := &world{Rig: r, plan: r.Plan(nil, []route.Rule{rule}, Cluster("c", "127.0.0.1:1", "127.0.0.1:2")), connector: &Connector{TB: t}, loop: r.Group.Loops()[0]}
+	cluster := Cluster("c", "127.0.0.1:1", "127.0.0.1:2")
+	cluster.Protocol = upstream.HTTP2 // so that it has a budget for streams that are refused
+	w := &world{Rig: r, plan: r.Plan(nil, []route.Rule{rule}, cluster), connector: &Connector{TB: t}, loop: r.Group.Loops()[0]}
 	w.plan.Connectors = []exchange.Connector{w.connector}
 	return w
 }

@@ -26,6 +26,7 @@ type Cluster struct {
 	tls     *clusterTLS // nil in cleartext
 	probe   probe
 	set     *balance.Set
+	budgets []*balance.Budget // of the loops; empty unless servers may refuse streams
 	service *discovery.Service
 
 	mu         sync.Mutex // guards the fields below and changes of set; loops do not lock it
@@ -60,6 +61,12 @@ func newCluster(c *Config, group *loop.Group, log *slog.Logger, shared Shared, n
 	var setBefore *balance.Set
 	if shared.Before != nil {
 		cl.counters, before, setBefore = shared.Before.counters, shared.Before.byAddress(), shared.Before.set
+		cl.budgets = shared.Before.budgets
+	}
+	if p := cl.cfg.Protocol; cl.budgets == nil && (p == HTTP2 || p == Auto) {
+		for range group.Loops() {
+			cl.budgets = append(cl.budgets, balance.NewBudget(balance.RetryBudget{}))
+		}
 	}
 	cl.set = balance.New(&balance.Config{Policy: cl.cfg.Balance, Limits: cl.cfg.Limits, Outlier: cl.cfg.Outlier}, setBefore)
 	if cl.cfg.TLS != nil {
@@ -137,6 +144,14 @@ func (c *Cluster) Pick(random uint64, now time.Duration, avoid *Endpoint) (*Endp
 		return nil, err
 	}
 	return endpointOf(e), nil
+}
+
+// Budget returns the retry budget of the requests of a loop whose routes have no retry policy. It is nil if the servers do not speak HTTP/2.
+func (c *Cluster) Budget(loop int) *balance.Budget {
+	if c.budgets == nil {
+		return nil
+	}
+	return c.budgets[loop]
 }
 
 // Available returns how many endpoints get requests now.
