@@ -13,3 +13,9 @@ func SkipString(data []byte, pos int) (end int, escaped bool, err error) {
 // brackets: Validate checks the rest. A string or container without an end gives io.ErrUnexpectedEOF. A number or literal
 // ends at a bracket, comma, colon or white space, or with data.
 func SkipValue(data []byte, pos int) (int, error) { return skipValue(data, pos) }
+
+// CheckValue is SkipValue for a value that must be valid, as Validate with BoundsOnly judges it.
+func CheckValue(data []byte, pos int) (int, error) {
+	v := validator{data: data, maxDepth: maxNesting}
+	return v.validateValue(pos, 0)
+}

@@ -230,20 +230,26 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
+// handlerContext is a context of which a test sees the end.
+type handlerContext struct{ end chan error }
+
+func (c handlerContext) End(why error) { c.end <- why }
+
 // TestClientLeaves: the context of a handler ends when its client closes the connection, and not when the client sends its next request.
 func TestClientLeaves(t *testing.T) {
 	t.Parallel()
 	began, ended, release := make(chan bool, 2), make(chan error, 2), make(chan bool)
 	s := listen(t, h1conn.Config{}, func(r *h1conn.Request) h1conn.Response {
 		_, _ = r.Body(nil)
-		r.Watching(func(ctx context.Context) {
-			began <- true
-			select {
-			case <-ctx.Done():
-			case <-release:
-			}
-			ended <- ctx.Err()
-		})
+		ctx := handlerContext{make(chan error, 1)}
+		r.Watch(ctx)
+		began <- true
+		select {
+		case err := <-ctx.end:
+			ended <- err
+		case <-release:
+			ended <- nil
+		}
 		return h1conn.Response{Status: http.StatusOK}
 	})
 	nc := s.dial(t)

@@ -108,9 +108,8 @@ func lower(name []byte) {
 // ErrTooLarge is the error of a body that is longer than allowed.
 var ErrTooLarge = errors.New("http1: the body is longer than allowed")
 
-// readBody reads the body behind the head, up to most bytes, into memory of the pool; nil if it is empty. grow, if not nil, is called before memory is
-// taken; its error ends the reading.
-func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (body *bufpool.Buf, err error) {
+// readBody reads the body behind the head, up to most bytes, into memory of the pool; nil if it is empty. m may be nil.
+func (s *source) readBody(b *http1.Body, most int, m Memory) (body *bufpool.Buf, err error) {
 	defer func() {
 		if err != nil && body != nil {
 			body.Release()
@@ -133,7 +132,7 @@ func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (
 			if have+len(content) > most {
 				return body, ErrTooLarge
 			}
-			if body, err = withRoom(body, len(content)+int(min(b.Known(), bodyStep)), grow); err != nil {
+			if body, err = withRoom(body, len(content)+int(min(b.Known(), bodyStep)), m); err != nil {
 				return body, err
 			}
 			body.B = append(body.B, content...)
@@ -142,7 +141,7 @@ func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (
 			continue
 		}
 		if known := b.Known(); known > 0 && s.r == s.w { // without a copy
-			if body, err = withRoom(body, int(min(known, bodyStep)), grow); err != nil {
+			if body, err = withRoom(body, int(min(known, bodyStep)), m); err != nil {
 				return body, err
 			}
 			n, err := s.read(body.B[have:min(cap(body.B), have+int(known))])
@@ -164,7 +163,7 @@ func (s *source) readBody(b *http1.Body, most int, grow func(bytes int) error) (
 }
 
 // withRoom returns body, or a copy of it, with room for n more bytes.
-func withRoom(body *bufpool.Buf, n int, grow func(bytes int) error) (*bufpool.Buf, error) {
+func withRoom(body *bufpool.Buf, n int, m Memory) (*bufpool.Buf, error) {
 	size, held := n, 0
 	if body != nil {
 		if cap(body.B)-len(body.B) >= n {
@@ -173,8 +172,8 @@ func withRoom(body *bufpool.Buf, n int, grow func(bytes int) error) (*bufpool.Bu
 		held = cap(body.B)
 		size = max(2*held, len(body.B)+n)
 	}
-	if grow != nil {
-		if err := grow(size - held); err != nil {
+	if m != nil {
+		if err := m.Take(size - held); err != nil {
 			return body, err
 		}
 	}
@@ -197,10 +196,19 @@ func unexpected(err error) error {
 // appendFields appends fields and the empty line behind them. A name or value that would end its line is left out.
 func appendFields(dst []byte, fields []Field) []byte {
 	for _, f := range fields {
-		if strings.ContainsAny(f.Name, "\r\n:") || strings.ContainsAny(f.Value, "\r\n") {
+		if strings.IndexByte(f.Name, ':') >= 0 || endsLine(f.Name) || endsLine(f.Value) {
 			continue
 		}
 		dst = append(append(append(append(dst, f.Name...), ": "...), f.Value...), "\r\n"...)
 	}
 	return append(dst, "\r\n"...)
+}
+
+func endsLine(text string) bool {
+	for i := range len(text) {
+		if text[i] == '\r' || text[i] == '\n' {
+			return true
+		}
+	}
+	return false
 }

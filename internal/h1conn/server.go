@@ -43,9 +43,11 @@ type Request struct {
 	bodyErr        error
 }
 
-// Body reads the body. grow is called with a number of bytes before so much memory is taken. The error is *http1.Error for a body that is
-// malformed, and ErrTooLarge for one that exceeds Config.MaxBody.
-func (r *Request) Body(grow func(bytes int) error) ([]byte, error) {
+// Memory counts the memory of a body before it is taken. An error ends the reading.
+type Memory interface{ Take(bytes int) error }
+
+// Body reads the body. m may be nil. The error is *http1.Error for a body that is malformed, and ErrTooLarge for one that exceeds Config.MaxBody.
+func (r *Request) Body(m Memory) ([]byte, error) {
 	c := r.conn
 	c.limit = c.cfg.BodyTimeout
 	if c.head.Expect {
@@ -54,7 +56,7 @@ func (r *Request) Body(grow func(bytes int) error) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if c.body, r.bodyErr = c.readBody(&r.body, c.cfg.MaxBody, grow); c.body == nil {
+	if c.body, r.bodyErr = c.readBody(&r.body, c.cfg.MaxBody, m); c.body == nil {
 		return nil, r.bodyErr
 	}
 	return c.body.B, r.bodyErr
@@ -99,6 +101,7 @@ type Conn struct {
 	mu       sync.Mutex
 	state    connState
 	draining bool
+	handler  Context       // of the request that is handled; nil if there is none
 	watched  chan struct{} // closed when the goroutine of watch has ended; nil if there is none
 	watch    *time.Timer   // begins watching a handler's connection
 }
@@ -156,7 +159,7 @@ func (c *Conn) isHTTP2() bool {
 // Close ends the connection at once.
 func (c *Conn) Close() {
 	_ = c.nc.Close() // first: the response of a handler whose context ends must not be sent
-	c.cancel()
+	c.left()
 }
 
 // BeginDrain makes the next response the last one of the connection. One that is not served yet gets the goodbye at once.
@@ -259,6 +262,9 @@ func (c *Conn) limitWrite(now time.Time) {
 }
 
 func isTimeout(err error) bool {
+	if err == nil {
+		return false
+	}
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
@@ -306,23 +312,39 @@ func (c *Conn) serveRequest() bool {
 	return goesOn
 }
 
-// Watching runs f with a context that ends when Close is called, or when the client closes the connection and the body of the request was read.
-func (r *Request) Watching(f func(ctx context.Context)) {
+// Context is the context of a handler.
+type Context interface{ End(why error) }
+
+// Watch ends ctx when Close is called, or when the client closes the connection and the body of the request was read. It has no effect once Handle
+// has returned.
+func (r *Request) Watch(ctx Context) {
 	c := r.conn
-	if !r.body.Done() {
-		f(c.ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.handler = ctx
+	switch {
+	case c.ctx.Err() != nil:
+		ctx.End(context.Canceled)
+		return
+	case !r.body.Done():
 		return
 	}
-	c.limit = 0
-	c.mu.Lock()
-	c.state = handling
+	c.limit, c.state = 0, handling
 	if c.watch == nil {
 		c.watch = time.AfterFunc(watchDelay, c.beginWatch)
 	} else {
 		c.watch.Reset(watchDelay)
 	}
-	c.mu.Unlock()
-	f(c.ctx)
+}
+
+// left ends the context of the connection, and that of the handler.
+func (c *Conn) left() {
+	c.cancel()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.handler != nil {
+		c.handler.End(context.Canceled)
+	}
 }
 
 // watchDelay is how long a handler runs until its connection is watched. Most end before, and cost no second goroutine.
@@ -341,13 +363,14 @@ func (c *Conn) beginWatch() {
 	c.mu.Unlock()
 	defer close(done)
 	if err := c.fill(); err != nil && !isTimeout(err) {
-		c.cancel()
+		c.left()
 	}
 }
 
 // endWatch ends the watching before the connection is used again.
 func (c *Conn) endWatch() {
 	c.mu.Lock()
+	c.handler = nil
 	if c.state != handling {
 		c.mu.Unlock()
 		return

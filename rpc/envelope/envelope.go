@@ -81,7 +81,7 @@ func (e *Error) As(target any) bool {
 // kind says which message is read, for its errors.
 type kind struct {
 	envelope string
-	code     call.Code
+	code     call.Code // InvalidArgument for a request, which is checked before anything of it is handled
 }
 
 func request(envelope string) kind  { return kind{envelope, call.InvalidArgument} }

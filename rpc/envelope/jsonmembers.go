@@ -1,6 +1,10 @@
 package envelope
 
-import "math"
+import (
+	"math"
+
+	"example.com/ferry/rpc/call"
+)
 
 // part is a value within a message. raw is nil if the message does not have it.
 type part struct {
@@ -45,7 +49,7 @@ func readMembers(k kind, data []byte) (members, error) {
 		}
 		to := m.find(name)
 		switch {
-		case to == nil && !ValidJSON(raw):
+		case to == nil && k.code != call.InvalidArgument && !ValidJSON(raw):
 			return m, s.errorf(at, "member %.32q is not JSON", name)
 		case to == nil:
 			continue

@@ -8,10 +8,11 @@ import (
 
 	"example.com/ferry/format"
 	formatjson "example.com/ferry/format/json"
+	"example.com/ferry/rpc/call"
 )
 
-// scanner reads a JSON text without decoding it. RFC 8259. Inside of a value it looks only for strings and brackets: the codec, or
-// ValidJSON, checks the rest when the value is used.
+// scanner reads a JSON text without decoding it. RFC 8259. In a request, each value is checked. Inside of a value of a response it looks only for strings and
+// brackets: the codec checks the rest when the value is used.
 type scanner struct {
 	kind
 	data []byte
@@ -110,7 +111,7 @@ func (s *scanner) name() (string, error) {
 func (s *scanner) value() ([]byte, error) {
 	s.skipSpace()
 	start := s.pos
-	end, err := formatjson.SkipValue(s.data, start)
+	end, err := s.skipValue(start)
 	switch {
 	case err == nil:
 		s.pos = end
@@ -124,6 +125,23 @@ func (s *scanner) value() ([]byte, error) {
 	}
 	return nil, s.unexpected("a closing bracket")
 }
+
+// skipValue returns the offset after the value at pos, which is checked in a request.
+func (s *scanner) skipValue(pos int) (int, error) {
+	checked := s.code == call.InvalidArgument
+	if checked {
+		if end, err := formatjson.CheckValue(s.data, pos); err == nil {
+			return end, nil
+		}
+	}
+	end, err := formatjson.SkipValue(s.data, pos)
+	if err == nil && checked && !json.Valid(s.data[pos:end]) { // format/json limits the nesting
+		err = errInvalid
+	}
+	return end, err
+}
+
+var errInvalid = errors.New("not JSON")
 
 // text decodes raw, a string in quotes at the offset start.
 func (s *scanner) text(raw []byte, start int) (string, error) {

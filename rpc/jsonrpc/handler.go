@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/compress"
@@ -40,13 +41,22 @@ func (p Protocol) newHandler(s call.Service) *handler {
 
 // request is an HTTP request.
 type request struct {
+	carrier
 	method  string
 	fields  []h1conn.Field
 	peer    call.Peer
-	plain   string // method of a plain call; "" for JSON-RPC
-	body    func(grow func(bytes int) error) ([]byte, error)
-	running func(f func(ctx context.Context)) // calls f with a context that ends with the client
-	account *account                          // of the connection, which has other requests at the same time; nil if it has none
+	plain   string   // method of a plain call; "" for JSON-RPC
+	account *account // of the connection, which has other requests at the same time; nil if it has none
+}
+
+// carrier is what a request has come with.
+type carrier interface {
+	// Body reads the body.
+	Body(m h1conn.Memory) ([]byte, error)
+
+	// Begin returns the context of the handlers. It ends with the client, at the deadline if that is not zero, and at End.
+	Begin(deadline time.Time) context.Context
+	End()
 }
 
 // account counts the bytes that a connection holds.
@@ -77,8 +87,9 @@ type exchange struct {
 	content  string // content type
 	encoding string // content encoding: "", gzip or zstd
 	head     call.Head
-	holds    int  // bytes that its account has for it
-	admitted bool // the service serves the caller
+	own      account // if the connection has none
+	holds    int     // bytes that its account has for it
+	admitted bool    // the service serves the caller
 	response h1conn.Response
 	memory   *bufpool.Buf    // of the body of the response; nil if it has its own
 	usual    [2]h1conn.Field // memory of the fields of the usual response
@@ -101,7 +112,8 @@ func (h *handler) handle(r request) (response h1conn.Response) {
 	}
 	e := exchange{handler: h, request: r}
 	if r.account == nil {
-		e.account = newAccount(h.held)
+		e.own.held = held.New(h.held, math.MaxInt)
+		e.account = &e.own
 	}
 	defer func() { // also when a handler panics
 		e.hold(len(response.Body) - e.holds)
@@ -137,29 +149,18 @@ func textResponse(status int, text string) h1conn.Response {
 
 // run handles a body.
 func (e *exchange) run(body []byte) {
-	if !envelope.ValidJSON(body) { // before anything of it is handled: a scan of the envelope does not look into the parameters
+	batch := e.content != typeJSONRPC && envelope.IsBatch(body)
+	if batch && !envelope.ValidJSON(body) { // before any of its calls is handled
 		e.write(e.errorText(envelope.ParseError, notJSON(body)))
 		return
 	}
-	e.within(func(ctx context.Context) {
-		if e.content != typeJSONRPC && envelope.IsBatch(body) {
-			e.batch(ctx, body)
-		} else {
-			e.single(ctx, body)
-		}
-	})
-}
-
-// within calls f with a context that ends with the client or at the deadline.
-func (e *exchange) within(f func(ctx context.Context)) {
-	e.running(func(ctx context.Context) {
-		if !e.head.Deadline.IsZero() {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithDeadline(ctx, e.head.Deadline)
-			defer cancel()
-		}
-		f(ctx)
-	})
+	ctx := e.Begin(e.head.Deadline)
+	defer e.End()
+	if batch {
+		e.batch(ctx, body)
+	} else {
+		e.single(ctx, body)
+	}
 }
 
 // read checks the head and reads the body. An error comes with the HTTP status for it.
@@ -209,9 +210,9 @@ func (e *exchange) hold(bytes int) {
 	e.account.add(bytes)
 }
 
-// take counts memory before it is taken. Only callers that the service serves get more than what is spared, of a connection. A full server refuses requests
+// Take counts memory before it is taken. Only callers that the service serves get more than what is spared, of a connection. A full server refuses requests
 // that need more than that themselves.
-func (e *exchange) take(bytes int) error {
+func (e *exchange) Take(bytes int) error {
 	if !e.account.spares(bytes) {
 		if a, ok := e.service.(call.Admitter); ok && !e.admitted {
 			if err := a.Admit(context.Background(), &e.head, &e.peer); err != nil {
@@ -229,14 +230,17 @@ func (e *exchange) take(bytes int) error {
 
 // readBody reads and expands the body.
 func (e *exchange) readBody() ([]byte, int, error) {
-	body, err := e.body(e.take)
+	body, err := e.Body(e)
 	if err == nil && e.encoding != "" { // a short body may become a long one
-		err = e.take(e.MaxMessage)
+		err = e.Take(e.MaxMessage)
 	}
-	var refused *call.Status
+	if err != nil {
+		var refused *call.Status
+		if errors.As(err, &refused) {
+			return nil, plainCodeOf(refused.Code).status, refused
+		}
+	}
 	switch {
-	case errors.As(err, &refused):
-		return nil, plainCodeOf(refused.Code).status, refused
 	case errors.Is(err, h1conn.ErrTooLarge):
 		return nil, http.StatusRequestEntityTooLarge, e.tooLarge()
 	case errors.Is(err, errFull):
@@ -304,7 +308,10 @@ func (e *exchange) newCall(data []byte) (c *serverCall, errorText []byte) {
 	default:
 		c.envelope, c.request, err = envelope.ParseJSON(data)
 	}
-	if err != nil {
+	switch {
+	case err != nil && !envelope.ValidJSON(data):
+		return nil, e.errorText(envelope.ParseError, notJSON(data))
+	case err != nil:
 		return nil, e.errorText(envelope.InvalidRequest, call.StatusOf(err))
 	}
 	c.head.Method = c.request.Method

@@ -51,14 +51,14 @@ type http2Request struct {
 	fields       []h1conn.Field
 	length       int64 // of the body; -1 if the client does not say
 	expect       bool  // the client waits for 100
-	ctx          *callctx.Context
 
 	stream  *http2.Stream
-	arrived []byte // of the body, and not yet taken
-	whole   bool   // nothing more arrives
-	gone    bool   // the client has reset the stream
+	arrived []byte           // of the body, and not yet taken
+	whole   bool             // nothing more arrives
+	gone    bool             // the client has reset the stream
+	ctx     *callctx.Context // of the handlers; nil before they begin
 
-	// A token in one of these channels, which have room for one, says that body or respond should look again.
+	// A token in one of these channels, which have room for one, says that Body or write should look again.
 	readable, writable chan struct{}
 }
 
@@ -71,7 +71,7 @@ func (c *http2Conn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 	path, _, _ := bytes.Cut(h.Path, []byte("?"))
 	r := &http2Request{
 		conn: c, method: string(h.Method), path: string(path), fields: fieldsOfHead(h), length: h.ContentLength, expect: h.Expect,
-		ctx: callctx.New(time.Time{}), stream: s, whole: end, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1),
+		stream: s, whole: end, readable: make(chan struct{}, 1), writable: make(chan struct{}, 1),
 	}
 	s.User = r
 	c.running.Add(1)
@@ -127,7 +127,7 @@ func (c *http2Conn) Reset(s *http2.Stream, _ http2.StreamError) {
 		r.drop()
 		signal(r.readable)
 		signal(r.writable)
-		r.ctx.End(context.Canceled)
+		r.endContext()
 	}
 }
 
@@ -161,22 +161,38 @@ func (r *http2Request) drop() {
 func (r *http2Request) run() {
 	c := r.conn
 	defer c.running.Done()
-	response := c.serve(r.path, request{
-		method: r.method, fields: r.fields, peer: *c.peer, account: c.account, body: r.body,
-		running: func(f func(context.Context)) { f(r.ctx) },
-	})
+	response := c.serve(r.path, request{carrier: r, method: r.method, fields: r.fields, peer: *c.peer, account: c.account})
 	r.respond(&response)
 	if response.Done != nil {
 		response.Done()
 	}
-	r.ctx.End(context.Canceled)
+}
+
+// Begin returns the context of the handlers.
+func (r *http2Request) Begin(deadline time.Time) context.Context {
+	r.conn.h2.Lock()
+	defer r.conn.h2.Unlock()
+	r.ctx = callctx.New(deadline)
+	if r.gone {
+		r.endContext()
+	}
+	return r.ctx
+}
+
+// End ends it.
+func (r *http2Request) End() { r.endContext() }
+
+func (r *http2Request) endContext() {
+	if r.ctx != nil {
+		r.ctx.End(context.Canceled)
+	}
 }
 
 // errGone is the error of a body whose client has reset the stream.
 var errGone = errors.New("the client has ended the request")
 
-// body reads the body.
-func (r *http2Request) body(grow func(bytes int) error) (body []byte, err error) {
+// Body reads the body.
+func (r *http2Request) Body(m h1conn.Memory) (body []byte, err error) {
 	c := r.conn
 	if r.length > int64(c.MaxMessage) {
 		return nil, h1conn.ErrTooLarge
@@ -191,10 +207,10 @@ func (r *http2Request) body(grow func(bytes int) error) (body []byte, err error)
 			return nil, h1conn.ErrTooLarge
 		}
 		if n := len(body) + len(piece); body == nil && whole { // the usual body arrives in one piece
-			return piece, grow(cap(piece))
+			return piece, m.Take(cap(piece))
 		} else if n > cap(body) {
 			size := max(2*cap(body), n)
-			if err := grow(size - cap(body)); err != nil {
+			if err := m.Take(size - cap(body)); err != nil {
 				return nil, err
 			}
 			body = append(make([]byte, 0, size), body...)

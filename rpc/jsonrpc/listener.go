@@ -11,6 +11,7 @@ import (
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/internal/callctx"
 	"example.com/ferry/transport"
 )
 
@@ -81,7 +82,7 @@ func (l *listener) serve(nc net.Conn) {
 	cfg := l.cfg
 	cfg.Handle = func(r *h1conn.Request) h1conn.Response {
 		identify()
-		return l.handler.serve(r.Path, request{method: r.Method, fields: r.Fields, peer: peer, body: r.Body, running: r.Watching})
+		return l.handler.serve(r.Path, request{carrier: &http1Request{Request: r}, method: r.Method, fields: r.Fields, peer: peer})
 	}
 	var c *h1conn.Conn
 	cfg.HTTP2 = func(first []byte) {
@@ -107,6 +108,22 @@ func (l *listener) serve(nc net.Conn) {
 		l.mu.Unlock()
 	})
 }
+
+// http1Request is a request of HTTP/1.1.
+type http1Request struct {
+	*h1conn.Request
+	ctx *callctx.Context
+}
+
+// Begin returns the context of the handlers.
+func (r *http1Request) Begin(deadline time.Time) context.Context {
+	r.ctx = callctx.New(deadline)
+	r.Watch(r.ctx)
+	return r.ctx
+}
+
+// End ends it.
+func (r *http1Request) End() { r.ctx.End(context.Canceled) }
 
 // serveHTTP2 serves a connection that has begun with the preface of HTTP/2.
 func (l *listener) serveHTTP2(c *h1conn.Conn, first []byte, peer *call.Peer) {

@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -115,7 +114,8 @@ func (e *exchange) plainCall() {
 	}
 	c := &serverCall{head: e.head, peer: &e.peer, request: envelope.Request{Method: name, Body: body}}
 	c.head.Method = name
-	e.within(func(ctx context.Context) { e.memory = e.call(ctx, c) })
+	e.memory = e.call(e.Begin(e.head.Deadline), c)
+	e.End()
 	e.setMetadata(c)
 	if c.status != nil {
 		e.fail(c.status, 0)

@@ -23,18 +23,8 @@ func (h webHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Time{}) // that of the response before. A ResponseWriter without deadlines has its own limits
 	response := h.handle(request{
-		method: r.Method, fields: fieldsOf(r.Header), peer: call.Peer{Addr: address(r.RemoteAddr), TLS: r.TLS},
-		running: func(f func(context.Context)) { f(r.Context()) },
-		body: func(grow func(int) error) ([]byte, error) {
-			_ = control.SetReadDeadline(time.Now().Add(h.BodyTimeout))
-			body, err := readAll(http.MaxBytesReader(w, r.Body, int64(h.MaxMessage)), grow)
-			if err != nil {
-				w.Header().Set("Connection", "close") // the deadline stays: net/http reads what is left of the body before it closes
-				return nil, err
-			}
-			_ = control.SetReadDeadline(time.Time{})
-			return body, nil
-		},
+		carrier: &webRequest{handler: h.handler, w: w, r: r, control: control},
+		method:  r.Method, fields: fieldsOf(r.Header), peer: call.Peer{Addr: address(r.RemoteAddr), TLS: r.TLS},
 	})
 	if response.Done != nil {
 		defer response.Done()
@@ -47,13 +37,47 @@ func (h webHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(response.Body) // a client that is gone needs no response
 }
 
+// webRequest is a request of net/http.
+type webRequest struct {
+	*handler
+	w       http.ResponseWriter
+	r       *http.Request
+	control *http.ResponseController
+	end     context.CancelFunc
+}
+
+// Body reads the body.
+func (r *webRequest) Body(m h1conn.Memory) ([]byte, error) {
+	_ = r.control.SetReadDeadline(time.Now().Add(r.BodyTimeout))
+	body, err := readAll(http.MaxBytesReader(r.w, r.r.Body, int64(r.MaxMessage)), m)
+	if err != nil {
+		r.w.Header().Set("Connection", "close") // the deadline stays: net/http reads what is left of the body before it closes
+		return nil, err
+	}
+	_ = r.control.SetReadDeadline(time.Time{})
+	return body, nil
+}
+
+// Begin returns the context of the handlers, with the values that other handlers of HTTP have set.
+func (r *webRequest) Begin(deadline time.Time) (ctx context.Context) {
+	if deadline.IsZero() {
+		ctx, r.end = context.WithCancel(r.r.Context())
+	} else {
+		ctx, r.end = context.WithDeadline(r.r.Context(), deadline)
+	}
+	return ctx
+}
+
+// End ends it.
+func (r *webRequest) End() { r.end() }
+
 // readAll reads the body of a request.
-func readAll(r io.Reader, grow func(bytes int) error) ([]byte, error) {
+func readAll(r io.Reader, m h1conn.Memory) ([]byte, error) {
 	var body []byte
 	for {
 		if len(body) == cap(body) {
 			size := max(2*cap(body), 512)
-			if err := grow(size - cap(body)); err != nil {
+			if err := m.Take(size - cap(body)); err != nil {
 				return nil, err
 			}
 			body = append(make([]byte, 0, size), body...)
