@@ -91,6 +91,89 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestMap checks ARCHITECTURE.md: each path that it names exists, each package has a folder in the code map, and it imports only
+// folders above its own, or of its own room.
+func TestMap(t *testing.T) {
+	text := read(t, "ARCHITECTURE.md")
+	for _, found := range regexp.MustCompile("`([a-z][a-zA-Z0-9_.*/-]*)`").FindAllStringSubmatch(text, -1) {
+		path := found[1]
+		if !strings.Contains(path, "/") && !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".txt") {
+			continue // no path
+		}
+		if files, err := filepath.Glob(path); err != nil || len(files) == 0 {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", path)
+		}
+	}
+	rows := map[string]int{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(text, -1) {
+		rows[strings.TrimSuffix(row[1], "/")] = len(rows)
+	}
+	place := func(importPath string) (folder string, row int) {
+		folder = strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+		for parent := folder; parent != "." && parent != ""; parent = filepath.Dir(parent) {
+			if row, ok := rows[parent]; ok {
+				return folder, row
+			}
+		}
+		if folder == "" {
+			return folder, rows["."]
+		}
+		return folder, -1
+	}
+	for path, p := range packages(t) {
+		if !p.own() {
+			continue
+		}
+		folder, row := place(path)
+		if row < 0 {
+			t.Errorf("%s has no row in the code map of ARCHITECTURE.md", folder)
+			continue
+		}
+		room, _, _ := strings.Cut(folder, "/")
+		for _, name := range p.Imports {
+			imported, above := place(name)
+			sameRoom := room != "internal" && strings.HasPrefix(imported, room+"/")
+			if strings.HasPrefix(name, module) && above > row && !sameRoom {
+				t.Errorf("%s imports %s, which stands below it in the code map of ARCHITECTURE.md", folder, imported)
+			}
+		}
+	}
+}
+
+// TestFiles checks that the files that a doc.go names exist, below its folder or the root.
+func TestFiles(t *testing.T) {
+	file := regexp.MustCompile(`[a-z0-9_/*]*[a-z0-9_]\.go\b`)
+	for _, doc := range docs(t) {
+		_, note, found := strings.Cut(read(t, doc), "\n// Files: ")
+		if !found {
+			continue
+		}
+		dir := filepath.Dir(doc)
+		for _, name := range file.FindAllString(note, -1) {
+			here, _ := filepath.Glob(filepath.Join(dir, name))
+			below, _ := filepath.Glob(filepath.Join(dir, "*", name))
+			if _, err := os.Stat(name); err != nil && len(here)+len(below) == 0 {
+				t.Errorf("%s names %s, which does not exist", doc, name)
+			}
+		}
+	}
+}
+
+// docs returns the files that document packages.
+func docs(t *testing.T) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "doc.go" {
+			all = append(all, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // hasAnchor reports whether a heading of page has the anchor by which GitHub links to it.
 func hasAnchor(page, anchor string) bool {
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)

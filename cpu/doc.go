@@ -26,3 +26,6 @@
 //		fmt.Println(sum, err)
 //	}
 package cpu
+
+// Files: CPU-heavy functions beside I/O: tokens, the queue, checkpoints (job.go), lending (lending.go), kernel slices and
+// when the kernel preempts a job (preempt.go).

@@ -5,3 +5,6 @@
 //	err := l.Listen(edge.Config{Protocol: "echo", Broker: b, Address: "127.0.0.1:7007", MaxUnread: 64 << 10, MaxConnections: 1024},
 //		func(on *edge.Loop) loop.Handler { return newHandler(on) })
 package edge
+
+// Files: what the listeners of devices have in common: listener.go binds an address, with TLS or without, loop.go is what
+// belongs to a loop and how connections end, logins.go compares passwords.

@@ -14,3 +14,7 @@
 //	parts := net.Buffers(e.Buffers(nil))
 //	_, err = parts.WriteTo(conn)
 package format
+
+// Files: the contract (format.go), Matcher, formattest, and y3, cbor, json, bson, msgpack, protobuf: Lookup, Find, Validate,
+// Walk, Patch, Insert, Delete on encoded bytes. internal/incremental is the search in a message that arrives in pieces.
+// format/all is the list, format/schema has names and types for the numbers of Y3 and protobuf.

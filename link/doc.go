@@ -19,3 +19,9 @@
 // The messages of a tag are sent in the order of Push. A tag that has unsent messages on disk waits for them. Other tags do not: their
 // messages go from memory to the wire even if the disk can neither be read nor written.
 package link
+
+// Files: the outbox: it sends messages over a wire and keeps them until they are confirmed. doc.go draws the states of a
+// message, push.go takes and refuses messages, memory.go holds them, flight.go is those that are sent, safe.go says when
+// publishers hear of them, work.go decides what is due, write.go and read.go are the two ways to the disk, records.go is
+// what is known of the records there, record.go the form of one, retry.go when a failure is tried again. line.go dials, and
+// says so in the log.

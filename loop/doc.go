@@ -24,3 +24,8 @@
 //		select {}
 //	}
 package loop
+
+// Files: many connections driven by one loop per core: loop.go is a turn, read.go and write.go a connection's bytes,
+// layer.go what may stand between it and its socket (TLS), acceptor.go accepts, spread.go chooses the loop of a new
+// connection, splice.go passes bytes on without a copy, memory.go bounds its queues together, wheel.go is the timers.
+// sockets.go is the interface to the system, which epoll_linux.go and goroutines.go implement.

@@ -15,3 +15,6 @@
 //	}
 //	defer p.Shutdown(ctx) // it serves from New on
 package proxy
+
+// Files: proxy.go binds listeners, reload.go puts another configuration in place, check.go says what is wrong in one;
+// terminator.go puts TLS before a listener's protocol, listener_tls.go configures it.

@@ -15,3 +15,9 @@
 //	c, err := rpc.Dial(ctx, "tcp://127.0.0.1:9101", nil)
 //	out, err := rpc.Call[HelloReply](ctx, c, "greeter.Greeter.Hello", &HelloRequest{Name: "Bo"})
 package rpc
+
+// Files: servers and clients over any protocol, transport and content type. server.go holds methods (method.go, handle.go),
+// dispatch.go runs a call, respond.go ends it, serverstream.go has its streams. target.go finds endpoints, client.go picks a
+// connection of one (endpoint.go), call.go makes a unary call of attempts (attempt.go, hedge.go), clientstream.go opens
+// streams, node.go serves through a node, nodeclient.go calls over a connection to one. interceptor.go is what runs around a
+// call at both ends, health.go the health service, metrics.go the counters.

@@ -26,3 +26,6 @@
 //		}),
 //	})
 package stream
+
+// Files: Client, Source, Function, Sink. source.go sends, unstored.go keeps what is not stored; receiver.go and inbox.go
+// receive, pool.go calls handlers. spooler.go publishes what a spool has.

@@ -7,3 +7,7 @@
 //	l, err := tr.Listen(ctx, "127.0.0.1:4190")
 //	conn, err := l.Accept(ctx)
 package transport
+
+// Files: the contract (transport.go), transporttest, and tcp (with tls), unix, memory, quic, websocket and grpc (both with
+// TLS too), utp (with the build tag of this name). A Conn is a stream of bytes; QUIC's are Multi. internal/inbox and
+// internal/deadline make a net.Conn of a library that passes on messages.

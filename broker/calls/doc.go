@@ -5,3 +5,7 @@
 //
 // The lock of the Router is taken before those of streams. Package calls knows no tag, no subscription and no engine.
 package calls
+
+// Files: calls from clients to clients that offer their services: router.go gives calls to instances, receiver.go reads the
+// frames of a stream, relay.go is one call that crosses the node, forward.go and end.go are what happens to it, and leg.go
+// carries its frames to a connection.

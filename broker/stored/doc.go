@@ -5,3 +5,7 @@
 // A Store has the streams, Subs the subscriptions of one client. Locks are taken in this order: Subs, Stream, durable, and those of
 // package outlet. Package stored knows no session and no route; the broker tells its publishers.
 package stored
+
+// Files: streams that an engine stores: store.go has them; grant.go appends a publisher's messages, and records.go says what
+// they are and how many wait; sub.go is a subscription, and subs.go those of a client; durable.go delivers to the members of
+// a durable and reader.go reads for it, replay.go is a subscription that reads alone.

@@ -7,3 +7,7 @@
 //	ferry run
 //	ferry sub --count 1 -o raw 'sensors/#' | ferry get readings.0.value
 package main
+
+// Files: main.go passes formats, transports and functions to cli/, the command line: a file a verb; systemd.go reports to a
+// supervisor what node/phase.go says. top/ is the view of ferry top: sample.go reads the admin server, tabs.go makes rows of
+// it, model.go handles keys.

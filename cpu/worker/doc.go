@@ -28,3 +28,6 @@
 //		}
 //	}
 package worker
+
+// Files: a handler in processes of its own: the parent's side is pool.go, call.go, process.go, the program's serve.go; both
+// speak frame.go, which docs/worker.md specifies.

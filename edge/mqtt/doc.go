@@ -7,3 +7,10 @@
 //	s, err := mqtt.New(mqtt.Config{Broker: broker})
 //	l, err := s.Listen(mqtt.ListenerConfig{Address: "127.0.0.1:1883"})
 package mqtt
+
+// Files: an MQTT server on event loops, whose sessions are clients of the broker. greeting.go handles CONNECT, attach.go
+// gives a session to a connection and takes it back, conn.go is the connection between. publish.go and pending.go are
+// messages of the client until PUBACK, deliver.go, flights.go and ack.go messages to the client until it has them,
+// subscribe.go its subscriptions, retained.go and will.go what MQTT has beside. session.go says what the lock of a session
+// guards; server.go has all sessions, store.go saves them. internal/message is the entry that says what MQTT knows of a
+// message.

@@ -7,3 +7,8 @@
 //	s, err := web.Listen(web.Config{Broker: b, Address: "127.0.0.1:8080"})
 //	err = s.Serve(ctx)
 package web
+
+// Files: streams over HTTP and WebSocket, on event loops. request.go is a request from its first byte to its response
+// (route.go decides, respond.go writes), publish.go a POST, publisher.go the client of the broker that the requests of a
+// token share; events.go and socket.go are connections that receive, and subscriber.go is what they have in common;
+// loop_state.go is what belongs to a loop.

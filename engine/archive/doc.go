@@ -8,3 +8,7 @@
 // records and the ranges of numbers that are removed, which together are all numbers of the head; and an end. Each part has a sum, in
 // which its position counts, so that none is missing. docs/log-format.md describes the bytes.
 package archive
+
+// Files: the form in which streams leave an engine and come into another: save.go reads any engine, read.go checks that
+// nothing is missing, copy.go joins both. engine/internal/packed is how it, and the files, write records, configurations and
+// cursors.

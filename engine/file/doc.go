@@ -8,3 +8,6 @@
 // Purge. It remembers IDs, and keeps the positions of cursors in a file of their own. Streams with Config.InMemory are those of
 // engine/memory; they end with the process.
 package file
+
+// Files: an engine that keeps streams in files, on engine/log: stream.go appends, retention.go removes, ids.go has the IDs,
+// cursor.go reads, cursors.go has the named cursors and positions.go their file, restore.go makes a stream from an archive.

@@ -8,3 +8,7 @@
 //	s, err := e.Open(ctx, engine.Config{Name: "orders", Tags: []string{"orders/#"}, InMemory: true})
 //	s.Append([]engine.Record{{Tag: "orders/7", Payload: payload}}, func(err error) {})
 package memory
+
+// Files: an engine that keeps streams in the process: log.go is the records of a stream in segments (segment.go), stream.go
+// appends and retains, cursor.go reads, cursors.go has the named cursors, duplicates.go the IDs; completions.go reports what
+// is stored.

@@ -17,3 +17,7 @@
 //	// send a request to e.Value and wait for its response
 //	e.Done(balance.Success, balance.OwnRequest, took, now)
 package balance
+
+// Files: the arithmetic of load balancing, without sockets and clocks: pick.go chooses from the snapshot that members.go
+// makes; Done (endpoint.go) updates ewma.go, outlier.go and load.go; limits.go is the circuit breaker, budget.go bounds
+// retries.

@@ -9,3 +9,7 @@
 //	s.Find(ctx)                      // once, before the first request
 //	go s.Run(ctx, func() { use(s.Endpoints()) }) // after each change
 package discovery
+
+// Files: who the endpoints of a service are: source.go is the contract, address.go, dns.go (names and SRV records) and
+// file.go (which list.go parses) are the sources, polled.go says when they look again; ttl.go observes TTLs, which the
+// standard library hides; service.go merges sources.

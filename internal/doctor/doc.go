@@ -8,3 +8,6 @@
 //		fmt.Println(f.Severity, f.Check, f.What)
 //	}
 package doctor
+
+// Files: what ferry doctor finds: doctor.go has the list of checks and what a finding is, each check has a file, and
+// machine.go is all that they read of the machine, so that a test describes one.

@@ -29,3 +29,6 @@
 //   - Release, once for each stream, ends the use of a *Stream. http2 uses the memory again for another stream. So a goroutine that
 //     shares a stream with the Handler keeps its own record of whether the stream was released, under the lock.
 package h2conn
+
+// Files: goroutines that drive an HTTP/2 connection over any net.Conn, with a lock: conn.go and serve.go read and write,
+// checks.go is the timer (PING, timeouts, abuse), body.go sends large bodies, state.go and close.go end it.

@@ -9,3 +9,7 @@
 //	result, err := l.Run(ctx)
 //	fmt.Println(result.Latency.Quantile(0.99), result.Void)
 package load
+
+// Files: the load that ferry load generates: run.go is the open and the closed loop, target.go the contract of a protocol,
+// histogram.go the latencies, clock.go wakes the generator in time, result.go says when a run is void; text.go, plot.go,
+// svg.go and json.go print it. target/ has a file for each protocol.

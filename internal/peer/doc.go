@@ -9,3 +9,6 @@
 //	welcome, err := c.Connect(native.HelloFrame{Token: token})
 //	err = peer.Serve(c, &table, newReceiver) // until the connection is closed
 package peer
+
+// Files: one end of a native connection, for both sides: handshake.go, state.go, streams.go, liveness.go; dispatch.go maps
+// frame kinds to handlers, frame_reader.go, frame_writer.go and queue.go move frames between streams and memory.

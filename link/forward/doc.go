@@ -10,3 +10,7 @@
 //	})
 //	broker.SetForwarders([]broker.Forwarder{link})
 package forward
+
+// Files: a link to another node: the wire below an outbox of link. tag.go takes messages from the broker and requests tags,
+// send.go writes PUBs with a path, confirm.go asks for the other node's confirmation, connect.go makes a connection and ends
+// it. broker/forwarder.go is the broker's side of a link and broker/forwarded_path.go reads the paths that other nodes send.

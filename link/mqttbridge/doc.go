@@ -12,3 +12,7 @@
 //	})
 //	broker.SetForwarders([]broker.Forwarder{b})
 package mqttbridge
+
+// Files: a bridge to another MQTT broker: a wire below an outbox of link. bridge.go takes messages from the broker of this
+// node, publish.go writes PUBLISH and counts PUBACK, connect.go is the handshake and the limits of the broker, conn.go the
+// connection behind it; inlet.go publishes what comes, and confirms it.

@@ -40,3 +40,6 @@
 // A process that dies while it appends leaves an incomplete record at the end of a file. Append had not returned, so the record is
 // dropped. All other damage is reported by Read: see CorruptError.
 package spool
+
+// Files: messages on disk until they are delivered: append.go and read.go are the two ends, record.go is the form of a
+// record, segment.go a file of them, position.go the front of the queue.

@@ -14,3 +14,7 @@
 //
 // A connection that is dialled takes layers.Client instead, directly after Loop.Dial.
 package tlslayer
+
+// Files: TLS as a layer of loop, both sides: hello.go finds the end of a ClientHello on the loop, handshake.go is the
+// goroutine of a handshake, places.go bounds them, receive.go is the read buffer that idle connections share,
+// conn_buffers.go releases what a tls.Conn would keep.

@@ -15,3 +15,6 @@
 // The format has no specification. This package follows com.alipay.sofa:bolt 1.6. It refuses a frame that another
 // implementation would read differently.
 package bolt
+
+// Files: SOFABolt v1, v2 and v2 with CRC-32: Next reads a frame's fixed header (frame.go), Header finds a key in an encoded
+// map, SetID renumbers in place and puts the CRC right (crc.go).

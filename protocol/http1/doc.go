@@ -9,3 +9,7 @@
 //	body := head.Body(nil)
 //	m, err := body.Take(buf[n:])                                     // m bytes follow it unchanged
 package http1
+
+// Files: HTTP/1.1 and 1.0: ParseRequest and ParseResponse locate a head's parts (head_parse.go), Body finds the message's
+// end (body.go, chunked.go), AppendRequest and AppendResponse send it on (forward_request.go, forward_response.go); what is
+// refused is in protocol/httprule.

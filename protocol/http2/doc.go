@@ -23,3 +23,8 @@
 // ids of 256 streams that were reset take 2 KiB. A driver that withholds Stream.Consumed holds at most Config.StreamWindow for
 // each stream.
 package http2
+
+// Files: HTTP/2, both sides: Conn takes received bytes and calls a Handler (receive.go, receive_headers.go,
+// receive_data.go); hpack_decode.go and hpack_table.go decode heads, head_judge.go refuses malformed ones, encoder.go writes
+// them; stream_state.go draws a stream's states; send.go shares the windows (window.go) between streams in turn; abuse.go
+// and unread.go bound what a peer can cost.

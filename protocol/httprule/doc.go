@@ -5,3 +5,6 @@
 //	paths, problem := r.Read([]byte("/a/../%61dmin%2fx"))
 //	// First is "/admin%2fx", Second is "/admin/x", and problem is empty
 package httprule
+
+// Files: what fields, hosts, paths, trailers and methods of HTTP may be, and which fields are not passed on, once for both
+// versions: field.go, path.go (the two readings of a path), host.go, chars.go.

@@ -15,3 +15,7 @@
 //
 // The sections in comments are those of MQTT 5.0, OASIS standard of 7 March 2019, unless they name 3.1.1.
 package mqtt
+
+// Files: MQTT 3.1.1 and 5.0, both sides: packet.go cuts bytes into packets, a file for each packet reads and writes it in
+// place (publish.go, connect.go ...), property.go and property_check.go are the properties of 5.0, reason.go the reason
+// codes, error.go what is sent after a violation, topic.go topics, filters and shared subscriptions.

@@ -8,3 +8,7 @@
 //	buf = native.AppendPub(buf, native.PubHeader{Tag: 7, Source: 3, Time: now, Type: ferry.CBOR}, payload)
 //	frame, err := native.Split(buf, native.DefaultMaxFrame)
 package native
+
+// Files: the one wire of streams and calls: frames in, frames out. control.go and frame.go are streams, stored.go and ack.go
+// stored streams, call.go calls, forward.go paths of forwarded messages, extension.go the entries of extensions. Specified
+// in docs/native.md.

@@ -12,3 +12,8 @@
 //	s.Use(nil, exchange.NewPlan("rpc", table, clusters, metrics, nil))
 //	listener, err := group.Listen(addr, s.Accept)
 package bolt
+
+// Files: the driver of Bolt: downstream.go is a client's connection with something in flight, idle.go all others; request.go
+// a request and its attempts; upstream.go and pool.go the connections to endpoints, pending.go finds the request of a
+// response; sides.go is what the two sides use of each other; upload.go, upstream_response.go and response_queue.go pass
+// large frames in pieces; backpressure.go pauses clients of a server that does not read.

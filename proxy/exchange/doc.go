@@ -19,3 +19,9 @@
 //	relay.Finish(head, clientAddress, 200)        // counts and logs the request
 //	relay.Release()
 package exchange
+
+// Files: a request whatever its protocol: contract.go is what its two sides owe each other, relay.go stands between them
+// (retries, replay.go, timeouts.go), routing.go finds the route and decides whether the proxy responds itself, exchange.go
+// admits, chooses, counts and logs, error_page.go has the bodies of error responses, http_config.go is what listeners of
+// HTTP/1.1 and HTTP/2 have in common, compressed_response.go changes a response for a client that accepts gzip or zstd,
+// plan.go is the configuration of a listener's requests.

@@ -11,3 +11,7 @@
 //	make deps                    // once: a JDK, the library's jars, nginx and the other programs
 //	go test ./proxy/interop -v
 package interop
+
+// Files: tests: programs made by others talk through the proxy: the Java client and server of SOFABolt in java/, curl, load
+// makers, nginx, nghttp2, gRPC, Node and Python in testdata/, each version of HTTP to each, in cleartext and over TLS;
+// hostile_test.go and attack_test.go have clients that mean no good.

@@ -7,3 +7,6 @@
 //
 // A Rate limits requests. It keeps the clients in a table of fixed size, because clients are many and can invent names.
 package limit
+
+// Files: what the clients of a listener may use: connections.go refuses connections when they are accepted, by the counts of
+// addresses.go; rate.go limits the requests of each client.

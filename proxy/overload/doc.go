@@ -7,3 +7,6 @@
 //	go m.Run(ctx)
 //	if m.State().RefusesRequest() { ... } // respond with 503
 package overload
+
+// Files: sheds load before memory or time runs out: controller.go decides about the level, lag.go measures the loops,
+// manager.go samples and acts; proxy/shed.go is what it does to a proxy.

@@ -13,3 +13,7 @@
 //		name := table.Clusters()[r.Pick(rand.Uint64())]
 //	}
 package route
+
+// Files: the route of a request: match.go searches, index.go skips routes that cannot match, payload.go searches a payload
+// as it arrives, payload_group.go finds the routes of many that its fields can match; compile.go and condition.go compile
+// what config.go and config_forward.go declare; bucket.go limits rates, retry.go retries.

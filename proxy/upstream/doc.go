@@ -12,3 +12,8 @@
 //	// send a request to e.Addr() and wait for its response
 //	e.Done(upstream.Success, took, now)
 package upstream
+
+// Files: clusters, endpoints and load balancing: cluster.go and endpoint.go are what routes and drivers use, on a Set of
+// internal/balance. update.go makes endpoints of what internal/discovery finds, health.go and a file for each kind check
+// health; tls.go is TLS to endpoints (Endpoint.Dial), tls_failure.go tells why it fails; check.go and tls_config.go check a
+// configuration.

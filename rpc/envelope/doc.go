@@ -7,3 +7,7 @@
 //	data, err := envelope.JSONRPC2{}.AppendRequest(nil, envelope.Request{Method: "greeter.Greeter.Hello", ID: 1, Body: []byte(`{"name":"Bo"}`)})
 //	req, err := envelope.JSONRPC2{}.ParseRequest(data) // req.Body is {"name":"Bo"}
 package envelope
+
+// Files: the bodies of calls that have a method, an id and an error beside the value: envelope.go is the contract, and each
+// kind has a file. jsonscan.go reads members and items by the scanner of format/json, without decoding values,
+// jsonmembers.go reads a message of JSON-RPC in one scan, jsonstatus.go maps its errors to codes.

@@ -21,3 +21,8 @@
 //	srv := rpc.NewServer(nil)
 //	l, err := srv.Listen(ctx, jsonrpc.Protocol{}, tcp.Transport{}, "127.0.0.1:9103")
 package jsonrpc
+
+// Files: JSON-RPC over HTTP POST, on internal/h1conn and internal/h2conn: listener.go and handler.go are the server,
+// http2.go has the requests of a connection of HTTP/2, plain.go has calls without JSON-RPC (POST /Service/Method),
+// webhandler.go is an http.Handler, servercall.go is one of its calls, methods.go finds short names; client.go keeps
+// connections and clientcall.go makes a call; metadata.go maps metadata to header fields.

@@ -12,3 +12,8 @@
 //	means := operator.Window(hot, operator.Tumbling(10*time.Second), operator.Mean(Reading.value))
 //	err := operator.Run(ctx, nil, operator.Publish(means, client, message))
 package operator
+
+// Files: operators on Go values. stream.go is a Stream, run.go runs chains, clock.go is time and its timers, state.go stores
+// what changed; each operator has a file, windows by time are in window.go, by count in counted.go. batch.go is what a
+// source passes on together, which eventtime.go divides where a timer is due. fromtag.go and sink.go are the ends,
+// tagstore.go keeps state on stored tags.

@@ -13,3 +13,8 @@
 //		Output:  client,
 //	})
 package pipeline
+
+// Files: the steps that a configuration gives a function, on fields of encoded messages: step.go declares them, compile.go
+// checks them and makes stages, groupby.go finds the group of a message (group.go), and each kind of step has a file;
+// window.go and aggregate.go make records (record.go). pipeline.go handles messages and the timer, state.go saves and
+// restores.

@@ -20,3 +20,7 @@
 //	defer pool.Close()
 //	return client.Run(ctx, stream.Function{Observe: []string{"sensors/#"}, Handler: pool})
 package wasm
+
+// Files: WebAssembly guests as handlers, on wazero: pool.go gives each call an instance, instance.go makes one and calls it,
+// host.go is what guests import (docs/wasm.md), watchdog.go ends calls that take too long. internal/meter rewrites a module
+// so that this is possible: internal/meter/rewrite.go its sections, internal/meter/function.go its code.

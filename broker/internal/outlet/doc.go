@@ -4,3 +4,6 @@
 //
 // The lock of a Stream guards its Queues. Package outlet knows no session, no route and no engine.
 package outlet
+
+// Files: the way out of the broker: stream.go is a stream to a client, whose turns its sources take, queue.go the messages
+// of one tag for one subscription, run.go messages for a client in the process.

@@ -10,3 +10,7 @@
 //		fmt.Println(r)
 //	}
 package conformance
+
+// Files: the proof of implementations of the wire: run.go is a case while it is played, peer.go the kit's end of a
+// connection, driver.go the program around the client under test; client_rules.go and node_rules.go hold in all cases, and
+// the other client_*.go and node_*.go are the cases. Connections and processes come from its caller.

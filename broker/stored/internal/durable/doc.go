@@ -13,3 +13,7 @@
 //
 // All times are Unix nanoseconds. The methods of a Window and its members must not overlap.
 package durable
+
+// Files: which member of a durable receives which record, and when it is done, without socket, goroutine and clock: state.go
+// draws the states of records and keys, next.go chooses, settle.go handles what members say, position.go says where a cursor
+// resumes.
