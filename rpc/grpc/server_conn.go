@@ -217,8 +217,12 @@ func (c *serverConn) Writable(s *http2.Stream) {
 	}
 }
 
-// Sent does nothing.
-func (c *serverConn) Sent(*http2.Stream) {}
+// Sent concerns other requests only.
+func (c *serverConn) Sent(s *http2.Stream) {
+	if c.others != nil {
+		c.others.Sent(s)
+	}
+}
 
 // GoAway does nothing: a client that opens no more calls still gets its responses.
 func (c *serverConn) GoAway(uint32, http2.Code) {}

@@ -138,8 +138,8 @@ func (c *http2Conn) Writable(s *http2.Stream) {
 	}
 }
 
-// Sent does nothing.
-func (c *http2Conn) Sent(*http2.Stream) {}
+// Sent ends a request whose response had to wait for the client.
+func (c *http2Conn) Sent(s *http2.Stream) { c.Writable(s) }
 
 // GoAway does nothing: a client that sends no more requests still gets its responses.
 func (c *http2Conn) GoAway(uint32, http2.Code) {}
@@ -264,7 +264,7 @@ func (r *http2Request) respond(response *h1conn.Response) {
 	r.stream.Release()
 }
 
-// write sends the response. It needs the lock, which it unlocks while a large body waits.
+// write sends the response. It needs the lock, which it unlocks while the client's windows do not let the body leave: until then, the body counts as held.
 func (r *http2Request) write(response *h1conn.Response) {
 	e := r.stream.BeginHeaders()
 	e.Status(response.Status)
@@ -279,6 +279,9 @@ func (r *http2Request) write(response *h1conn.Response) {
 	e.End(empty)
 	if !empty {
 		outgoing := h2conn.Outgoing{Writable: r.writable, Stream: func() (*http2.Stream, bool) { return r.stream, !r.gone }}
-		r.conn.h2.WriteBody(outgoing, response.Body, true, h2conn.Until{Idle: r.conn.BodyTimeout})
+		until := h2conn.Until{Idle: r.conn.BodyTimeout}
+		if r.conn.h2.WriteBody(outgoing, response.Body, true, until) {
+			r.conn.h2.AwaitSent(outgoing, until)
+		}
 	}
 }

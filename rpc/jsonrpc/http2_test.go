@@ -16,6 +16,8 @@ import (
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc"
+	"example.com/ferry/rpc/call"
+	"example.com/ferry/rpc/grpc"
 	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/transport/tcp"
 )
@@ -315,5 +317,93 @@ func TestHTTP2Resets(t *testing.T) {
 		s.Reset(http2.Cancel)
 		s.Release()
 		c.Unlock()
+	}
+}
+
+// reader is an http2.Handler of a client that takes the body of a response, or leaves it where it is.
+type reader struct {
+	takes bool
+	ended chan string
+}
+
+func (*reader) Headers(*http2.Stream, *http2.Head, bool) {}
+func (r *reader) Data(s *http2.Stream, p []byte, end bool) {
+	if r.takes {
+		s.Consumed(len(p))
+	}
+	if end {
+		s.Release()
+		r.ended <- "whole"
+	}
+}
+
+func (r *reader) Reset(s *http2.Stream, _ http2.StreamError) {
+	s.Release()
+	r.ended <- "reset"
+}
+func (*reader) Writable(*http2.Stream)    {}
+func (*reader) Sent(*http2.Stream)        {}
+func (*reader) GoAway(uint32, http2.Code) {}
+
+// TestHTTP2SlowReader has clients whose window is smaller than the response. A request counts until its response has left, at listeners of both protocols,
+// and at most for BodyTimeout.
+func TestHTTP2SlowReader(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name     string
+		protocol func(jsonrpc.Protocol) call.Protocol
+		reader   reader
+		timeout  time.Duration
+		want     string
+	}{
+		{"reads nothing", func(p jsonrpc.Protocol) call.Protocol { return p }, reader{}, 50 * time.Millisecond, "reset"},
+		{"reads", func(p jsonrpc.Protocol) call.Protocol { return p }, reader{takes: true}, time.Hour, "whole"},
+		{"reads, beside gRPC", func(p jsonrpc.Protocol) call.Protocol {
+			return grpc.Protocol{Config: &grpc.Config{MaxStreams: 1, Others: p.OnHTTP2(newServer(t))}}
+		}, reader{takes: true}, time.Hour, "whole"},
+	} {
+		addr, l := listen(t, newServer(t), row.protocol(jsonrpc.Protocol{BodyTimeout: row.timeout}))
+		nc, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row.reader.ended = make(chan string, 1)
+		c := h2conn.Client(nc, &h2conn.Config{HTTP2: http2.Config{StreamWindow: 1}}, &row.reader)
+		served := make(chan error, 1)
+		go func() { served <- c.Serve() }()
+		request := func() string {
+			c.Lock()
+			s := c.HTTP2().Open()
+			if s == nil { // the server has no place
+				c.Unlock()
+				return "refused"
+			}
+			e := s.BeginHeaders()
+			e.Method([]byte("POST"))
+			e.Scheme([]byte("http"))
+			e.Path([]byte("/greeter.Greeter/Hello"))
+			e.Authority([]byte("a"))
+			e.FieldString("content-type", "application/json")
+			e.End(false)
+			s.Write([]byte(`{"name":"Bo"}`), true)
+			c.Unlock()
+			select {
+			case got := <-row.reader.ended:
+				return got
+			case <-time.After(limit):
+				return "without an end"
+			}
+		}
+		if got := request(); got != row.want {
+			t.Fatalf("%s: the response is %s, want %s", row.name, got, row.want)
+		}
+		await(t, "the place of the request", func() bool { return request() == row.want })
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		if err := l.Drain(ctx); err != nil {
+			t.Errorf("%s: the request is still in progress: %v", row.name, err)
+		}
+		cancel()
+		c.Close(nil)
+		<-served
 	}
 }

@@ -84,7 +84,7 @@ func newServer(t testing.TB) *rpc.Server {
 }
 
 // listen serves srv and returns the address.
-func listen(t testing.TB, srv *rpc.Server, p jsonrpc.Protocol) (addr string, l call.Listener) {
+func listen(t testing.TB, srv *rpc.Server, p call.Protocol) (addr string, l call.Listener) {
 	t.Helper()
 	l, err := srv.Listen(t.Context(), p, tcp.New(nil), "127.0.0.1:0")
 	if err != nil {
