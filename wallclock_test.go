@@ -14,6 +14,7 @@ import (
 // time.Time instead: a step of the system's clock does not change them.
 var wallClock = map[string]string{
 	"node/admin/certificatemetrics.go": "a metric",
+	"node/admin/functionmetrics.go":    "a metric",
 	"node/admin/reloadmetrics.go":      "a metric",
 	"node/admin/storedroutes.go":       "the time at which a durable begins",
 	"node/live/source.go":              "the time of a sensor's event",

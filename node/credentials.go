@@ -39,11 +39,16 @@ func (n *Node) prepareIdentities(r *reload) (change, error) {
 	}}, nil
 }
 
-// credentials returns the identities that may connect: those of the configuration, and the users of its files; "local", which has the token of the data
-// directory and every grant; and "deployed", with which the functions of ferry deploy connect.
+// The identities that every node has.
+const (
+	localIdentity    = "local"    // has the token of the data directory, and every grant
+	deployedIdentity = "deployed" // of the functions of ferry deploy
+)
+
+// credentials returns the identities that may connect: those that every node has, those of the configuration, and the users of its files.
 func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 	tags, services := []string{"#"}, []string{"*", deploy.Service}
-	deployed := broker.Identity{Name: "deployed", Publish: tags, Subscribe: tags}
+	deployed := broker.Identity{Name: deployedIdentity, Publish: tags, Subscribe: tags}
 	if len(cfg.Deploy.Publish) > 0 {
 		deployed.Publish = cfg.Deploy.Publish
 	}
@@ -51,7 +56,7 @@ func (n *Node) credentials(cfg *config.Config) ([]broker.Credential, error) {
 		deployed.Subscribe = cfg.Deploy.Subscribe
 	}
 	all := []broker.Credential{{Identity: deployed, TokenHash: broker.HashToken([]byte(n.deployed.token))}, {
-		Identity:  broker.Identity{Name: "local", Publish: tags, Subscribe: tags, Call: services, Serve: services},
+		Identity:  broker.Identity{Name: localIdentity, Publish: tags, Subscribe: tags, Call: services, Serve: services},
 		TokenHash: broker.HashToken([]byte(n.id.Token())),
 	}}
 	logins, field, err := cfg.MQTT.Logins()

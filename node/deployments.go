@@ -268,30 +268,56 @@ func (n *Node) serveDeployments(s *serving) error {
 	return nil
 }
 
-// receiveDeployment receives the pieces of a module, and deploys it.
+// receiveDeployment receives a module, and deploys it.
 func (n *Node) receiveDeployment(in *rpc.Receiver[deploy.Piece]) (*deploy.Deployed, error) {
-	var spec *deploy.Spec
-	var module []byte
-	for {
-		p, err := in.Recv()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if p.Spec != nil && spec == nil {
-			spec = p.Spec
-		}
-		if len(module)+len(p.Data) > wasm.MaxGuest {
-			return nil, &call.Status{Code: call.InvalidArgument, Message: fmt.Sprintf("the module has more than %d bytes", wasm.MaxGuest)}
-		}
-		module = append(module, p.Data...)
-	}
-	if spec == nil {
-		return nil, &call.Status{Code: call.InvalidArgument, Message: "the first piece has no spec"}
+	spec, module, err := receiveModule(in.Recv)
+	if err != nil {
+		return nil, err
 	}
 	return n.deployedStatus(n.deploy(*spec, module))
+}
+
+// How long a module may take to arrive: the call holds the place for it. The time grows with what has arrived.
+const (
+	pieceTimeout = 10 * time.Second
+	moduleRate   = 64 << 10 // bytes a second
+)
+
+// receiveModule receives the pieces of a module. One that is late ends the call, and with it the recv that waits.
+func receiveModule(recv func() (*deploy.Piece, error)) (spec *deploy.Spec, module []byte, err error) {
+	type received struct {
+		piece *deploy.Piece
+		err   error
+	}
+	began, pieces := time.Now(), make(chan received, 1)
+	for {
+		go func() {
+			p, err := recv()
+			pieces <- received{p, err}
+		}()
+		allowed := pieceTimeout + time.Duration(len(module))*time.Second/moduleRate
+		var r received
+		select {
+		case r = <-pieces:
+		case <-time.After(time.Until(began.Add(allowed))):
+			return nil, nil, &call.Status{Code: call.DeadlineExceeded, Message: fmt.Sprintf(
+				"the module arrives too slowly: %d bytes in %v; want %d bytes a second", len(module), allowed, moduleRate)}
+		}
+		switch {
+		case errors.Is(r.err, io.EOF) && spec == nil:
+			return nil, nil, &call.Status{Code: call.InvalidArgument, Message: "the first piece has no spec"}
+		case errors.Is(r.err, io.EOF):
+			return spec, module, nil
+		case r.err != nil:
+			return nil, nil, r.err
+		case len(module)+len(r.piece.Data) > wasm.MaxGuest:
+			return nil, nil, &call.Status{Code: call.InvalidArgument, Message: fmt.Sprintf("the module has more than %d bytes", wasm.MaxGuest)}
+		}
+		if spec == nil {
+			spec = r.piece.Spec
+		}
+		module = append(module, r.piece.Data...)
+	}
 }
 
 func (n *Node) deployedStatus(f deploy.Function, err error) (*deploy.Deployed, error) {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry"
@@ -95,6 +97,44 @@ func module(t *testing.T, file, mark string) []byte {
 		t.Fatal(err)
 	}
 	return append(b, append([]byte{0, byte(len(mark) + 1), byte(len(mark))}, mark...)...)
+}
+
+// TestStalledDeploy: a module that does not arrive, or too slowly, ends its call, so that others can deploy.
+func TestStalledDeploy(t *testing.T) {
+	for name, row := range map[string]struct {
+		every time.Duration // between pieces of 64 KiB
+		last  int           // the piece after which nothing comes; the others are the whole module
+		want  string
+	}{
+		"nothing comes": {0, 0, "0 bytes in 10s"}, "the end does not come": {time.Millisecond, 20, "too slowly"}, "one byte a second": {40 * time.Second, 0, "too slowly"},
+		"a slow link": {time.Second, 40, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := 0
+				stalled := make(chan struct{})
+				_, module, err := receiveModule(func() (*deploy.Piece, error) {
+					switch n++; {
+					case row.want == "" && n > row.last:
+						return nil, io.EOF
+					case n > row.last && row.every < 2*time.Second:
+						<-stalled
+						return nil, io.EOF
+					}
+					time.Sleep(row.every)
+					return &deploy.Piece{Spec: &deploy.Spec{}, Data: make([]byte, moduleRate)}, nil
+				})
+				close(stalled)
+				switch {
+				case row.want == "" && (err != nil || len(module) != row.last*moduleRate):
+					t.Errorf("got %d bytes, %v", len(module), err)
+				case row.want != "" && (call.StatusOf(err) == nil || call.StatusOf(err).Code != call.DeadlineExceeded || !strings.Contains(err.Error(), row.want)):
+					t.Errorf("got %v, want %q", err, row.want)
+				}
+				time.Sleep(time.Minute) // the recv that waited ends
+			})
+		})
+	}
 }
 
 const otherGuest = "../stream/wasm/testdata/field.wasm" // it fails every message without "value": 42

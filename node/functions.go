@@ -42,12 +42,14 @@ type function struct {
 	prepared backend // what a reload has started for the next start
 
 	draining sync.WaitGroup // instances of guests that another one has replaced
+	calls    functionCalls
 
-	mu      sync.Mutex // held for a moment
-	guest   *guest     // of a wasm function
-	running *running
-	err     error              // why it did not start or has ended, unless it was stopped
-	unkeep  context.CancelFunc // ends keep; nil while the function is stopped
+	mu       sync.Mutex // held for a moment
+	guest    *guest     // of a wasm function
+	running  *running
+	restarts uint64             // of it, its processes and its instances, without those of running
+	err      error              // why it did not start or has ended, unless it was stopped
+	unkeep   context.CancelFunc // ends keep; nil while the function is stopped
 }
 
 // backend handles the messages of a function whose code is not part of this program.
@@ -119,16 +121,26 @@ func (fs *functions) replace(list []*function) {
 // List returns the state of all functions.
 func (fs *functions) List() []admin.Function {
 	all := fs.all()
+	if len(all) == 0 {
+		return nil
+	}
+	queued := map[string]int{} // by function
+	for _, s := range all[0].node.broker.Snapshot().Subscriptions {
+		if s.Identity == localIdentity || s.Identity == deployedIdentity {
+			queued[s.Client] += s.QueuedMessages
+		}
+	}
 	list := make([]admin.Function, len(all))
 	for i, f := range all {
 		list[i] = f.state()
+		list[i].Queued = queued[f.Name]
 	}
 	return list
 }
 
 // Start starts the named function.
 func (fs *functions) Start(name string) error {
-	return fs.with(name, func(f *function) error { return f.start(context.Background()) })
+	return fs.with(name, func(f *function) error { return f.start(f.node.untilDrain()) })
 }
 
 // Stop stops the named function.
@@ -203,11 +215,11 @@ func (f *function) restart(ctx context.Context) error {
 
 // open starts the function's backend, connects it and subscribes. After an error, release closes what was opened. change is held.
 func (f *function) open(ctx context.Context) (*running, error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
-	if err := f.startBackend(ctx); err != nil {
+	if err := f.startBackend(ctx); err != nil { // a guest may wait until others are compiled
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	var err error
 	if f.client, err = f.dial(ctx); err != nil {
 		return nil, err
@@ -234,7 +246,7 @@ func (f *function) open(ctx context.Context) (*running, error) {
 		r.pipeline = f.pipeline.Stats
 	}
 	r.Running, err = f.client.Start(ctx, stream.Function{
-		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: f.handler(),
+		Observe: f.Observe, Where: f.Where, Group: f.Group, Policy: policy, Concurrency: concurrency, Handler: f.calls.meter(f.handler()),
 		Durable: f.Durable, From: from,
 	})
 	return r, err
@@ -275,7 +287,7 @@ func (f *function) end() {
 // release closes connection and backend; change is held.
 func (f *function) release() {
 	f.mu.Lock()
-	f.running = nil
+	f.leave()
 	f.mu.Unlock()
 	if f.pipeline != nil {
 		closeQuietly(f.pipeline)
@@ -292,9 +304,30 @@ func (f *function) release() {
 	f.draining.Wait()
 }
 
+// leave notes that the function does not run. mu is held.
+func (f *function) leave() {
+	if f.running != nil {
+		f.restarts += restartsOf(f.running.backend)
+		f.running = nil
+	}
+}
+
+// restartsOf returns how many processes of a worker, or instances of a guest, had to be replaced.
+func restartsOf(b backend) uint64 {
+	switch b := b.(type) {
+	case *worker.Pool:
+		p := b.Stats()
+		return p.Started - min(p.Started, uint64(p.Workers))
+	case *guestBackend:
+		return b.Load().Stats().Crashed
+	}
+	return 0
+}
+
 func (f *function) set(r *running, err error) error {
 	if err != nil {
 		err = fmt.Errorf("node: function %s: %w", f.Name, err)
+		f.calls.failed(err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -316,14 +349,20 @@ func (f *function) state() admin.Function {
 	if f.running != nil {
 		select {
 		case <-f.running.Done():
-			f.err, f.running = f.running.Err(), nil
+			if f.err = f.running.Err(); f.err != nil {
+				f.calls.failed(f.err)
+			}
+			f.leave()
 		default:
 			f.running.fill(&s)
+			s.Restarts = restartsOf(f.running.backend)
 		}
 	}
 	if f.err != nil {
 		s.Error = f.err.Error()
 	}
+	s.Restarts += f.restarts
+	f.calls.fill(&s)
 	return s
 }
 
@@ -339,7 +378,6 @@ func (r *running) fill(s *admin.Function) {
 	case *worker.Pool:
 		p := b.Stats()
 		s.Processes.Ready, s.Processes.Died = p.Ready, p.Died
-		s.Processes.Restarts = p.Started - min(p.Started, uint64(p.Workers))
 		if p.Ready == 0 {
 			s.Error = "no process runs: the next one is being started"
 		}

@@ -48,6 +48,9 @@ func (f *function) revive(ctx context.Context) {
 	case ctx.Err() != nil:
 		f.end() // stop waits for change
 	case err == nil:
+		f.mu.Lock()
+		f.restarts++
+		f.mu.Unlock()
 		f.node.log.Info("a function that did not run has been started", "function", f.Name, "was", before.Error)
 	case err.Error() != before.Error:
 		f.node.log.Error("a function does not run: it is started again", "function", f.Name, "err", err)
@@ -74,10 +77,10 @@ func (f *function) forget() {
 // outage says which functions were started and do not run; empty if all do.
 func (fs *functions) outage() string {
 	var down []string
-	all := fs.List()
+	all := fs.all()
 	for _, f := range all {
-		if !f.Running && f.Error != "" {
-			down = append(down, f.Error)
+		if s := f.state(); !s.Running && s.Error != "" {
+			down = append(down, s.Error)
 		}
 	}
 	if len(down) == 0 {

@@ -50,7 +50,7 @@ func (n *Node) prepareFunctions(r *reload) (change, error) {
 			c.list = append(c.list, old)
 			continue
 		}
-		if err := f.prepare(context.Background()); err != nil {
+		if err := f.prepare(n.untilDrain()); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", placeOf(want, r), err))
 			continue
 		}

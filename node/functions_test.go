@@ -187,6 +187,9 @@ func TestHeavyWithholdsCredit(t *testing.T) {
 			t.Fatal("a function that takes nothing withholds nothing")
 		}
 	}
+	if f := n.functions.List()[0]; f.Queued == 0 || f.Active != 1 || f.Took.Count != 0 {
+		t.Errorf("while it takes nothing: got %+v", f)
+	}
 	close(release)
 	for range 100 {
 		send(t, c, "in", payload)
@@ -312,6 +315,37 @@ func TestTimeoutOfContexts(t *testing.T) {
 	next(t, done)
 }
 
+// TestFunctionCalls: what is known of a function's calls outlives its start. A panic counts, and what ends because the function is stopped does not.
+func TestFunctionCalls(t *testing.T) {
+	n, c, _ := started(t, []config.Function{{Name: "f", Run: "obey", Observe: []string{"do/#"}}, {Name: "g", Run: "panics", Observe: []string{"panic"}}},
+		Function{"panics", func() ferry.Handler {
+			return ferry.HandlerFunc(func(context.Context, *ferry.Message, ferry.Sender) error { panic("as requested") })
+		}})
+	done := observe(t, c, "done/#")
+	send(t, c, "do/a", "fail")
+	send(t, c, "do/a", "one")
+	next(t, done)
+	send(t, c, "do/b", "wait")
+	awaitMetric(t, n, `ferry_function_active{function="f"} 1`)
+	if err := n.functions.Stop("f"); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.functions.Start("f"); err != nil {
+		t.Fatal(err)
+	}
+	send(t, c, "do/a", "two")
+	next(t, done)
+	awaitMetric(t, n, `ferry_function_seconds_count{function="f"} 4`)
+	awaitMetric(t, n, `ferry_function_active{function="f"} 0`)
+	send(t, c, "panic", "now")
+	awaitMetric(t, n, `ferry_function_seconds_count{function="g"} 1`)
+	for i, want := range []string{"fails as requested", "panic: as requested"} {
+		if f := n.functions.List()[i]; f.LastError != want || f.Active != 0 || f.Restarts != 0 {
+			t.Errorf("got %+v, want the last error %q", f, want)
+		}
+	}
+}
+
 // TestWorker runs a function in worker processes that die, are killed and are restarted.
 func TestWorker(t *testing.T) {
 	n, c, stop := started(t, []config.Function{{
@@ -330,19 +364,22 @@ func TestWorker(t *testing.T) {
 
 	send(t, c, "do/a", "die")
 	awaitMetric(t, n, `ferry_worker_died_total{function="obedient"} 1`)
-	awaitMetric(t, n, `ferry_worker_restarts_total{function="obedient"} 1`)
+	awaitMetric(t, n, `ferry_function_restarts_total{function="obedient"} 1`)
 	awaitMetric(t, n, `ferry_worker_processes{function="obedient"} 2`)
 	expectResult("a", "after a death")
 
 	expectResult("a", "hang") // until the timeout
 	awaitMetric(t, n, `ferry_worker_died_total{function="obedient"} 2`)
-	awaitMetric(t, n, `ferry_worker_restarts_total{function="obedient"} 2`)
+	awaitMetric(t, n, `ferry_function_restarts_total{function="obedient"} 2`)
 	expectResult("a", "after a timeout")
 
 	send(t, c, "do/a", "fail")
 	expectResult("a", "after a failure")
 	awaitMetric(t, n, `ferry_function_handled_total{function="obedient"} 7`)
 	awaitMetric(t, n, `ferry_function_failed_total{function="obedient"} 3`)
+	if f := n.functions.List()[0]; f.Took.Count != 7 || f.Active != 0 || !strings.Contains(f.LastError, "fails as requested") || f.LastErrorAt.IsZero() || f.Error != "" {
+		t.Errorf("got %+v", f)
+	}
 
 	if err := n.functions.Stop("obedient"); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,10 @@ func (f *function) replaceGuest(next *function) {
 	if !ok { // it was stopped in the meantime
 		return
 	}
+	f.mu.Lock()
 	old := running.Swap(next.prepared.(*guestBackend).Load())
+	f.restarts += old.Stats().Crashed
+	f.mu.Unlock()
 	next.prepared = nil
 	f.draining.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), f.Timeout+drainGrace)

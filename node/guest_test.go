@@ -66,6 +66,7 @@ func TestGuest(t *testing.T) {
 	awaitMetric(t, n, `ferry_function_handled_total{function="guest"} 4`)
 	awaitMetric(t, n, `ferry_function_failed_total{function="guest"} 2`)
 	awaitMetric(t, n, `ferry_wasm_crashed_total{function="guest"} 2`)
+	awaitMetric(t, n, `ferry_function_restarts_total{function="guest"} 2`)
 	_, body := get(t, n.Admin()+"api/functions")
 	if want := fmt.Sprintf(`"kind":"wasm","guest":{"version":"%s","instances":1,`, n.functions.all()[0].guest.version()); !strings.Contains(body, want) {
 		t.Errorf("/api/functions: got %s, want %s", body, want)

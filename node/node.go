@@ -62,10 +62,11 @@ type Node struct {
 	mu         sync.Mutex // guards the fields below, which change only with applying held, too
 	identities *broker.Identities
 	listeners  []*listener
-	mqtt       *mqtt.Server  // nil before there is an mqtt listener
-	proxy      *proxy.Proxy  // nil if there is none
-	admin      *admin.Server // nil if there is none
-	metrics    *admin.Server // nil if there is none
+	mqtt       *mqtt.Server    // nil before there is an mqtt listener
+	proxy      *proxy.Proxy    // nil if there is none
+	admin      *admin.Server   // nil if there is none
+	metrics    *admin.Server   // nil if there is none
+	running    context.Context // of Run; nil before
 }
 
 // serving is the running node: its goroutines end when ctx does.
@@ -129,6 +130,9 @@ func (n *Node) Ready() <-chan struct{} { return n.ready }
 // their responses, and connections close. It returns nil if that took no longer than drain.timeout, else the error of the part that
 // failed. A part that does not stop is left to the end of the process, and the error names it. Run may be called once.
 func (n *Node) Run(ctx context.Context) error {
+	n.mu.Lock()
+	n.running = ctx
+	n.mu.Unlock()
 	s := &serving{}
 	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer s.stop(nil)
@@ -160,6 +164,16 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.log.Info("node stopped")
 	return err
+}
+
+// untilDrain returns a context that ends when the node begins to drain: what ends with it keeps no lock beyond that.
+func (n *Node) untilDrain() context.Context {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.running == nil {
+		return context.Background()
+	}
+	return n.running
 }
 
 // start serves the listeners and starts functions, sensors and the admin server.

@@ -24,7 +24,7 @@ func (s *ServiceStats) count(code uint32, ns int64) {
 		code = codeUnknown
 	}
 	s.Codes[code]++
-	s.Latency.Count(ns)
+	s.Latency.Count(ns, 1)
 }
 
 // Add adds the instances and the calls of another service.

@@ -37,11 +37,11 @@ const maxLatency = int64(1024<<(LatencyBuckets/2-1)) * 3 / 2 // LatencyBound of 
 // bounded returns ns between 0 and maxLatency. A negative time comes from clocks that differ.
 func bounded(ns int64) int64 { return min(max(ns, 0), maxLatency) }
 
-// Count counts one time of ns nanoseconds.
-func (l *Latency) Count(ns int64) {
+// Count counts n times of ns nanoseconds each.
+func (l *Latency) Count(ns int64, n int) {
 	ns = bounded(ns)
-	l.Counts[bucketOf(ns)]++
-	l.Sum += time.Duration(ns)
+	l.Counts[bucketOf(ns)] += uint64(n)
+	l.Sum += time.Duration(ns * int64(n))
 }
 
 // Add adds the counts of another Latency.

@@ -52,6 +52,6 @@ func (c *callCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- gauge(callsActiveDesc, s.Active, label)
 		ch <- gauge(callsWaitingDesc, s.Waiting, label)
 		ch <- gauge(callInstancesDesc, s.Instances, label)
-		ch <- latency(callSecondsDesc, s.Latency, label)
+		ch <- histogram(callSecondsDesc, HistogramOf(s.Latency), label)
 	}
 }

@@ -10,8 +10,12 @@ var (
 	runningDesc  = desc("ferry_function_running", "1 while a function of the node runs.", "function")
 	handledDesc  = desc("ferry_function_handled_total", "Messages that a function handled.", "function")
 	failedDesc   = desc("ferry_function_failed_total", "Calls of a function that ended with an error or a panic.", "function")
+	activeDesc   = desc("ferry_function_active", "Messages that a function handles, or that wait for a token, a process or an instance.", "function")
+	queuedDesc   = desc("ferry_function_queue_messages", "Messages that wait in the node's queue for a function.", "function")
+	tookDesc     = desc("ferry_function_seconds", "Time that a function took for a message, with the wait for a token, a process or an instance. The messages of a batch share its time.", "function")
+	restartsDesc = desc("ferry_function_restarts_total", "Times that a function, a process of a worker or an instance of a guest had to be replaced because it had ended by itself.", "function")
+	lastErrDesc  = desc("ferry_function_last_error_timestamp_seconds", "When a message of a function failed last, or the function did not start or ended by itself.", "function")
 	readyDesc    = desc("ferry_worker_processes", "Running processes of a worker function.", "function")
-	restartsDesc = desc("ferry_worker_restarts_total", "Processes of a worker function that replaced one that had ended.", "function")
 	diedDesc     = desc("ferry_worker_died_total", "Messages lost as their process died, or was killed, while it handled them.", "function")
 
 	guestInstancesDesc = desc("ferry_wasm_instances", "Instances of a wasm function.", "function")
@@ -41,9 +45,15 @@ func (c functionCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- gauge(runningDesc, boolToInt(f.Running), f.Name)
 		ch <- counter(handledDesc, f.Handled, f.Name)
 		ch <- counter(failedDesc, f.Failed, f.Name)
+		ch <- gauge(activeDesc, int(f.Active), f.Name)
+		ch <- gauge(queuedDesc, f.Queued, f.Name)
+		ch <- histogram(tookDesc, f.Took, f.Name)
+		ch <- counter(restartsDesc, f.Restarts, f.Name)
+		if !f.LastErrorAt.IsZero() {
+			ch <- seconds(lastErrDesc, float64(f.LastErrorAt.UnixMilli())/1000, f.Name)
+		}
 		if p := f.Processes; p != nil {
 			ch <- gauge(readyDesc, p.Ready, f.Name)
-			ch <- counter(restartsDesc, p.Restarts, f.Name)
 			ch <- counter(diedDesc, p.Died, f.Name)
 		}
 		if f.Pipeline != nil {

@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"net/http"
+	"time"
 )
 
 // ErrNoFunction is the error for an unknown function name.
@@ -28,10 +29,18 @@ type Function struct {
 	Error     string     `json:"error,omitempty"`     // why it ended, unless it was stopped
 	Handled   uint64     `json:"handled"`             // messages, since it was started
 	Failed    uint64     `json:"failed"`              // of those, how many calls ended with an error or a panic
+	Queued    int        `json:"queued"`              // messages that wait in the node's queue
+	Active    int64      `json:"active"`              // messages that are being handled, or wait for a token, a process or an instance
+	Took      Histogram  `json:"took"`                // that this took, since the node has the function
+	Restarts  uint64     `json:"restarts"`            // of the function, its processes and its instances, after an end that nobody asked for
 	Kind      string     `json:"kind"`                // run, command, wasm or pipeline
 	Processes *Processes `json:"processes,omitempty"` // of a worker
 	Guest     *Guest     `json:"guest,omitempty"`     // of a wasm function
 	Pipeline  *Pipeline  `json:"pipeline,omitempty"`  // of a function with a pipeline, while it runs
+
+	// LastError is that of the last message that failed, or why the function did not start or ended, if that was later. It stays when all is well again.
+	LastError   string    `json:"last_error,omitempty"`
+	LastErrorAt time.Time `json:"last_error_at,omitzero"`
 }
 
 // Pipeline is the state of a pipeline. Its counters begin when the function is started.
@@ -63,10 +72,9 @@ type Guest struct {
 
 // Processes are those of a worker, since it was started.
 type Processes struct {
-	Wanted   int    `json:"wanted"`
-	Ready    int    `json:"ready"`
-	Restarts uint64 `json:"restarts"`
-	Died     uint64 `json:"died"` // messages whose process died, or was killed, while it handled them
+	Wanted int    `json:"wanted"`
+	Ready  int    `json:"ready"`
+	Died   uint64 `json:"died"` // messages whose process died, or was killed, while it handled them
 }
 
 func functionRoutes(mux *http.ServeMux, fs Functions) {

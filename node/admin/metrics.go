@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"example.com/ferry/broker"
-	"example.com/ferry/broker/stats"
 )
 
 // maxSeries bounds the values of a label that clients choose: tags and subscriptions. The first values have a series each; later
@@ -136,7 +135,7 @@ func (c *hopCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- counter(mismatchedDesc, s.Mismatched)
 	ch <- counter(validatedDesc, s.Validated)
 	ch <- gauge(connectionsDesc, s.Connections)
-	ch <- latency(latencyDesc, s.Latency)
+	ch <- histogram(latencyDesc, HistogramOf(s.Latency))
 }
 
 func (c *hopCollector) collectTags(ch chan<- prometheus.Metric, tags []broker.TagStats, freed broker.TagStats) {
@@ -180,18 +179,6 @@ func (c *hopCollector) collectSubscriptions(ch chan<- prometheus.Metric, subs []
 		ch <- gauge(withheldDesc, sum.Withheld, l.client, l.filter)
 		ch <- counter(deliveredDesc, sum.Out.Messages, l.client, l.filter)
 	}
-}
-
-func latency(d *prometheus.Desc, l stats.Latency, labels ...string) prometheus.Metric {
-	buckets := make(map[float64]uint64, stats.LatencyBuckets)
-	var below uint64
-	for i, n := range l.Counts {
-		below += n
-		if i < stats.LatencyBuckets-1 { // the last one has no bound: it is +Inf
-			buckets[stats.LatencyBound(i).Seconds()] = below
-		}
-	}
-	return prometheus.MustNewConstHistogram(d, below, l.Sum.Seconds(), buckets, validLabels(labels)...)
 }
 
 func counter(d *prometheus.Desc, n uint64, labels ...string) prometheus.Metric {

@@ -41,20 +41,7 @@ type ProxyRoute struct {
 	In       uint64            `json:"in"`       // bytes of requests
 	Out      uint64            `json:"out"`      // bytes of responses
 	Retries  uint64            `json:"retries"`
-	Took     ProxyHistogram    `json:"took"`
-}
-
-// ProxyHistogram is how long requests took.
-type ProxyHistogram struct {
-	Count   uint64        `json:"count"`
-	Sum     float64       `json:"sum"`
-	Buckets []ProxyBucket `json:"buckets"` // cumulative
-}
-
-// ProxyBucket counts the requests that took at most UpTo seconds.
-type ProxyBucket struct {
-	UpTo  float64 `json:"up_to"`
-	Count uint64  `json:"count"`
+	Took     Histogram         `json:"took"`
 }
 
 // ProxyCluster is a cluster with its endpoints.
@@ -141,7 +128,7 @@ func listenersOf(s proxy.Snapshot) []ProxyListener {
 func routeOf(r traffic.RouteStats) ProxyRoute {
 	one := ProxyRoute{
 		Listener: r.Listener, Name: r.Name, Requests: map[string]uint64{}, In: r.In, Out: r.Out, Retries: r.Retries,
-		Took: ProxyHistogram{Count: r.Took.Count, Sum: r.Took.Seconds, Buckets: []ProxyBucket{}},
+		Took: tookOf(r.Took),
 	}
 	for code, n := range r.Requests {
 		one.Requests[code.String()] = n
@@ -149,10 +136,15 @@ func routeOf(r traffic.RouteStats) ProxyRoute {
 			one.Failed += n
 		}
 	}
-	for _, b := range r.Took.Buckets {
-		one.Took.Buckets = append(one.Took.Buckets, ProxyBucket{b.UpTo.Seconds(), b.Count})
-	}
 	return one
+}
+
+func tookOf(h traffic.Histogram) Histogram {
+	took := Histogram{Count: h.Count, Sum: h.Seconds, Buckets: make([]Bucket, len(h.Buckets))}
+	for i, b := range h.Buckets {
+		took.Buckets[i] = Bucket{b.UpTo.Seconds(), b.Count}
+	}
+	return took
 }
 
 func clusterOf(c upstream.Stats, now time.Duration) ProxyCluster {

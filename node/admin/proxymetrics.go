@@ -121,12 +121,7 @@ func collectRoute(ch chan<- prometheus.Metric, r traffic.RouteStats) {
 	for code, n := range r.Requests {
 		ch <- counter(proxyRequestsDesc, n, r.Listener, r.Name, code.String())
 	}
-	names := validLabels([]string{r.Listener, r.Name})
-	buckets := make(map[float64]uint64, len(r.Took.Buckets))
-	for _, b := range r.Took.Buckets {
-		buckets[b.UpTo.Seconds()] = b.Count
-	}
-	ch <- prometheus.MustNewConstHistogram(proxySecondsDesc, r.Took.Count, r.Took.Seconds, buckets, names...)
+	ch <- histogram(proxySecondsDesc, tookOf(r.Took), r.Listener, r.Name)
 	ch <- counter(proxyBytesDesc, r.In, r.Listener, r.Name, "in")
 	ch <- counter(proxyBytesDesc, r.Out, r.Listener, r.Name, "out")
 	ch <- counter(proxyRetriesDesc, r.Retries, r.Listener, r.Name)

@@ -199,7 +199,10 @@ func TestFunctions(t *testing.T) {
 }
 
 func TestFunctionMetrics(t *testing.T) {
-	worker := listed{{Name: "thumbs", CPU: "worker", Running: true, Handled: 9, Failed: 2, Processes: &Processes{Wanted: 3, Ready: 2, Restarts: 4, Died: 1}}}
+	worker := listed{{
+		Name: "thumbs", CPU: "worker", Running: true, Handled: 9, Failed: 2, Restarts: 4, Active: 2, Queued: 12, LastErrorAt: time.Unix(1700000000, 5e8),
+		Took: Histogram{3, 1.5, []Bucket{{0.25, 2}}}, Processes: &Processes{Wanted: 3, Ready: 2, Died: 1},
+	}}
 	_, url := start(t, Config{Functions: worker, CPU: func() cpu.Stats {
 		return cpu.Stats{
 			Tokens: 2, Running: 2, Queued: 5, Lent: 1, Jobs: 40, Busy: 3, WaitP50: time.Millisecond, WaitP99: 20 * time.Millisecond,
@@ -212,7 +215,10 @@ func TestFunctionMetrics(t *testing.T) {
 		`ferry_cpu_wait_seconds{quantile="0.5"} 0.001`, `ferry_cpu_wait_seconds{quantile="0.99"} 0.02`,
 		`ferry_cpu_unyielding{job="mule"} 7`, `ferry_cpu_unyielding_longest_seconds{job="mule"} 1.5`,
 		`ferry_function_running{function="thumbs"} 1`, `ferry_function_handled_total{function="thumbs"} 9`, `ferry_function_failed_total{function="thumbs"} 2`,
-		`ferry_worker_processes{function="thumbs"} 2`, `ferry_worker_restarts_total{function="thumbs"} 4`, `ferry_worker_died_total{function="thumbs"} 1`,
+		`ferry_worker_processes{function="thumbs"} 2`, `ferry_function_restarts_total{function="thumbs"} 4`, `ferry_function_active{function="thumbs"} 2`,
+		`ferry_function_queue_messages{function="thumbs"} 12`, `ferry_function_seconds_bucket{function="thumbs",le="0.25"} 2`,
+		`ferry_function_seconds_count{function="thumbs"} 3`, `ferry_function_last_error_timestamp_seconds{function="thumbs"} 1.7000000005e+09`,
+		`ferry_worker_died_total{function="thumbs"} 1`,
 	} {
 		if !strings.Contains(body, "\n"+line+"\n") {
 			t.Errorf("/metrics has no line %q", line)

@@ -37,7 +37,7 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 	}
 	c.checkCycles(errs)
 	if memory := c.WasmMemory(); memory > c.Limits.WasmMemory {
-		errs.add("limits.wasm_memory", "%v, but the code and the instances of the wasm guests may have %v together: lower their concurrency or memory, or raise the limit",
+		errs.add("limits.wasm_memory", "%v, but the code and the instances of the wasm guests, and the compiler, may have %v together: lower their concurrency or memory, leave large modules out, or raise the limit",
 			c.Limits.WasmMemory, memory)
 	}
 	if calls := c.heavyCalls(); calls > c.CPU.Queue {

@@ -79,33 +79,33 @@ func checkGuestFile(file string) error {
 	return nil
 }
 
-// WasmMemory returns what all wasm guests may have together: their compiled code, and the memory of all instances. A sum beyond what Size holds is the
-// largest Size.
+// WasmMemory returns what all wasm guests may have together: their compiled code, the memory and the tables of all instances, and what the compiler needs for
+// the module for which it needs most. A sum beyond what Size holds is the largest Size.
 func (c *Config) WasmMemory() Size {
 	const most = Size(1<<63 - 1)
-	var sum Size
+	var sum, compile Size
 	for _, f := range c.Functions {
 		n := Size(f.Concurrency)
 		if f.Wasm == "" || n == 0 || f.Memory <= 0 {
 			continue
 		}
-		code := codeSize(f.Wasm)
-		if n > (most-sum-code)/f.Memory {
+		var s wasm.Sizes
+		if module, err := regularfile.Read(f.Wasm, wasm.MaxGuest); err == nil { // other checks report a file that cannot be read
+			s = wasm.SizesOf(module)
+		}
+		instance, code := f.Memory+Size(s.Instance), wholeMiB(s.Code)
+		compile = max(compile, wholeMiB(s.Compile))
+		if n > (most-sum-code-compile)/instance {
 			return most
 		}
-		sum += n*f.Memory + code
+		sum += n*instance + code
 	}
-	return sum
+	return sum + compile
 }
 
-// codeSize returns what the code of a guest takes, in whole MiB. Other checks report a file that cannot be read.
-func codeSize(file string) Size {
-	module, err := regularfile.Read(file, wasm.MaxGuest)
-	if err != nil {
-		return 0
-	}
+func wholeMiB(bytes int64) Size {
 	const unit = 1 << 20
-	return (Size(wasm.CodeSize(module)) + unit - 1) / unit * unit
+	return (Size(bytes) + unit - 1) / unit * unit
 }
 
 // Guests returns the files of wasm guests, each once.

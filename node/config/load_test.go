@@ -166,7 +166,7 @@ func TestRefused(t *testing.T) {
 		{"guest in a process", g + "    cpu: worker\n", `functions[0].cpu: "worker" is for processes`},
 		{"guest without memory", g + "    memory: 1KiB\n", "functions[0].memory: 1KiB is out of range: at least 64KiB, at most 4GiB"},
 		{"guest that may take long", g + "    timeout: 2m\n", "functions[0].timeout: 2m0s exceeds limits.wasm_timeout, 1m0s"},
-		{"guests with much memory", g + "    concurrency: 65\n", "limits.wasm_memory: 1GiB, but the code and the instances of the wasm guests may have 1041MiB together"},
+		{"guests with much memory", g + "    concurrency: 65\n", "limits.wasm_memory: 1GiB, but the code and the instances of the wasm guests, and the compiler, may have 1042MiB together"},
 		{"mount of no directory", g + "    mounts: [{host: load_test.go, guest: data}]\n", `functions[0].mounts[0].host: load_test.go is no directory`},
 		{"mount without a root", g + "    mounts: [{host: ., guest: data}]\n", `functions[0].mounts[0].guest: "data" is not absolute`},
 		{"memory of a command", f + "    command: [sh]\n    observe: [a]\n    memory: 1MiB\n", "functions[0].memory: means nothing without wasm"},

@@ -151,7 +151,7 @@ func TestStack(t *testing.T) {
 	}
 }
 
-// TestCodeSize checks that a module keeps no more memory than CodeSize says: one of very small functions.
+// TestCodeSize checks that a module keeps no more memory than SizesOf says: one of very small functions.
 func TestCodeSize(t *testing.T) {
 	const functions = 100_000
 	number := func(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }
@@ -178,8 +178,8 @@ func TestCodeSize(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Close() })
-	if kept, said := live()-before, wasm.CodeSize(guest); kept > said || said > 4*kept {
-		t.Errorf("it keeps %d KiB of heap, and CodeSize says %d KiB", kept>>10, said>>10)
+	if kept, said := live()-before, wasm.SizesOf(guest).Code; kept > said || said > 4*kept {
+		t.Errorf("it keeps %d KiB of heap, and SizesOf says %d KiB", kept>>10, said>>10)
 	}
 }
 

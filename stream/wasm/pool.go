@@ -52,9 +52,43 @@ type Stats struct {
 
 var _ ferry.Handler = (*Pool)(nil)
 
-// Start compiles a module and makes the first instance, which runs the guest's initialization. Close releases both. ctx ends
-// the initialization.
+// compiling has a place for one module: what a compiler needs beside the code that it makes is counted once.
+var compiling = make(chan struct{}, 1)
+
+// Start compiles a module and makes the first instance, which runs the guest's initialization. Close releases both. One module of the process is compiled at
+// a time. When ctx ends, Start returns its error: a compiler that runs goes on in the background until it has compiled the module, which is then dropped.
 func Start(ctx context.Context, binary []byte, cfg Config) (*Pool, error) {
+	type started struct {
+		pool *Pool
+		err  error
+	}
+	select {
+	case compiling <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	done := make(chan started, 1)
+	go func() {
+		p, err := start(ctx, binary, cfg)
+		done <- started{p, err}
+	}()
+	select {
+	case s := <-done:
+		return s.pool, s.err
+	case <-ctx.Done():
+		go func() {
+			if s := <-done; s.pool != nil {
+				_ = s.pool.Close()
+			}
+		}()
+		return nil, fmt.Errorf("wasm: %s: it was being compiled or started: %w", cfg.Name, ctx.Err())
+	}
+}
+
+// start is Start. It gives the place in compiling back.
+func start(ctx context.Context, binary []byte, cfg Config) (*Pool, error) {
+	compiled := sync.OnceFunc(func() { <-compiling })
+	defer compiled()
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
@@ -75,15 +109,15 @@ func Start(ctx context.Context, binary []byte, cfg Config) (*Pool, error) {
 	p.timer = time.AfterFunc(time.Hour, p.watch)
 	p.timer.Stop()
 	p.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithMemoryLimitPages(pages).WithDebugInfoEnabled(false))
-	if err := p.build(ctx, metered); err != nil {
+	if err := p.build(ctx, metered, compiled); err != nil {
 		_ = p.Close()
 		return nil, err
 	}
 	return p, nil
 }
 
-// build compiles the module, and makes the first instance.
-func (p *Pool) build(ctx context.Context, metered []byte) (err error) {
+// build compiles the module, calls compiled, and makes the first instance.
+func (p *Pool) build(ctx context.Context, metered []byte, compiled func()) (err error) {
 	if err := p.exportHost(ctx); err != nil {
 		return err
 	}
@@ -96,6 +130,7 @@ func (p *Pool) build(ctx context.Context, metered []byte) (err error) {
 	if err := checkModule(p.module); err != nil {
 		return fmt.Errorf("wasm: %s: %w", p.cfg.Name, err)
 	}
+	compiled()
 	p.mu.Lock()
 	p.making++
 	p.mu.Unlock()

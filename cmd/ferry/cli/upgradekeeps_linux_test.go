@@ -217,8 +217,7 @@ func TestUpgradeWorkerProgram(t *testing.T) {
 	until(t, "the node has started another process", func() bool {
 		var functions []admin.Function
 		n.get(t, "/api/functions", &functions)
-		p := functions[0].Processes
-		return p.Restarts == 1 && p.Ready == 1
+		return functions[0].Restarts == 1 && functions[0].Processes.Ready == 1
 	})
 }
 

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// readMetrics reads the traffic of tags and the queues of subscriptions from a response of /metrics.
+// readMetrics reads the traffic of tags from a response of /metrics.
 func (s *Sample) readMetrics(text []byte) {
 	tags := map[string]*Tag{}
-	s.queues = map[string]float64{}
 	for line := range bytes.Lines(text) {
 		name, labels, value, ok := parseMetric(string(line))
 		if !ok {
@@ -19,8 +18,6 @@ func (s *Sample) readMetrics(text []byte) {
 		switch name {
 		case "ferry_connections": // a node with a listener for messages has it
 			s.Tags = []Tag{}
-		case "ferry_queue_messages":
-			s.queues[labels["client"]] += value
 		case "ferry_messages_total", "ferry_bytes_total":
 			t := tags[labels["tag"]]
 			if t == nil {

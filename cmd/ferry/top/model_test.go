@@ -59,9 +59,9 @@ func sampleAt(seconds int) *Sample {
 			},
 		},
 		Functions: []admin.Function{
-			{Name: "averages", Observe: []string{"sensors/#"}, CPU: "light", Running: true, Handled: 40 * n},
-			{Name: "thumbs", Observe: []string{"images/#", "photos/#"}, CPU: "worker", Running: true, Handled: 3 * n, Failed: n, Processes: &admin.Processes{Wanted: 4, Ready: 3}},
-			{Name: "sums", Observe: []string{"checksum/#"}, CPU: "heavy", Error: "node: function sums: refused"},
+			{Name: "averages", Observe: []string{"sensors/#"}, CPU: "light", Running: true, Handled: 40 * n, Active: 1, Took: took(40 * n)},
+			{Name: "thumbs", Observe: []string{"images/#", "photos/#"}, CPU: "worker", Running: true, Handled: 3 * n, Failed: n, Queued: 12, Active: 4, Took: took(3 * n), Restarts: 2, LastError: "worker: thumbs died: exit status 3", Processes: &admin.Processes{Wanted: 4, Ready: 3}},
+			{Name: "sums", Observe: []string{"checksum/#"}, CPU: "heavy", Error: "node: function sums: refused", LastError: "node: function sums: refused"},
 			{Name: "off", Observe: []string{"off"}, CPU: "light"},
 		},
 		Proxy: &admin.ProxyState{
@@ -84,17 +84,18 @@ func sampleAt(seconds int) *Sample {
 			{Name: "sensors/a-very-long-name-of-a-machine-that-does-not-fit-into-eighty-columns/cpu", In: Traffic{10 * n, 9000 * n}},
 			{Name: "sensors/\x1b[2Jx/\u202e", In: Traffic{1, 1}},
 		},
-		queues: map[string]float64{"thumbs": 12},
 	}
 }
 
 func route(name string, requests, failed uint64) admin.ProxyRoute {
 	return admin.ProxyRoute{
 		Listener: "public", Name: name, Failed: failed, In: requests * 300, Out: requests * 2000,
-		Took: admin.ProxyHistogram{Count: requests, Buckets: []admin.ProxyBucket{
-			{UpTo: 0.001, Count: requests / 2}, {UpTo: 0.01, Count: requests * 99 / 100}, {UpTo: 0.1, Count: requests},
-		}},
+		Took: took(requests),
 	}
+}
+
+func took(n uint64) admin.Histogram {
+	return admin.Histogram{Count: n, Buckets: []admin.Bucket{{UpTo: 0.001, Count: n / 2}, {UpTo: 0.01, Count: n * 99 / 100}, {UpTo: 0.1, Count: n}}}
 }
 
 // newTestModel returns the model of a node after 5 s.

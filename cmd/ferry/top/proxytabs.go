@@ -41,8 +41,8 @@ func routeRows(w *window) []row {
 	var rows []row
 	for _, r := range proxyOf(w.now()).Routes {
 		was := old[routeKey(&r)]
-		if was == nil || was.Took.Count > r.Took.Count || len(was.Took.Buckets) != len(r.Took.Buckets) {
-			was = &admin.ProxyRoute{Took: admin.ProxyHistogram{Buckets: make([]admin.ProxyBucket, len(r.Took.Buckets))}}
+		if was == nil || was.Took.Count > r.Took.Count {
+			was = &admin.ProxyRoute{}
 		}
 		requests := r.Took.Count - was.Took.Count
 		var failing figure
@@ -62,8 +62,11 @@ func routeRows(w *window) []row {
 func routeKey(r *admin.ProxyRoute) string { return r.Listener + "\n" + r.Name }
 
 // quantile returns a quantile of what a histogram has counted between two samples. It interpolates within a bucket; beyond the
-// last bucket it is that bucket's bound.
-func quantile(w *window, old, now admin.ProxyHistogram, q float64) figure {
+// last bucket it is that bucket's bound. An older histogram that is not of the same counter counts as empty.
+func quantile(w *window, old, now admin.Histogram, q float64) figure {
+	if old.Count > now.Count || len(old.Buckets) != len(now.Buckets) {
+		old = admin.Histogram{Buckets: make([]admin.Bucket, len(now.Buckets))}
+	}
 	total := now.Count - old.Count
 	if w.before() == nil || total == 0 {
 		return figure{}

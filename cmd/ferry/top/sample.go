@@ -23,8 +23,6 @@ type Sample struct {
 	Functions []admin.Function    `json:"functions"`
 	Proxy     *admin.ProxyState   `json:"proxy"`
 	Tags      []Tag               `json:"tags"` // live traffic; nil if the node has no listener for messages
-
-	queues map[string]float64 // messages queued, by client
 }
 
 // Tag is the traffic of a tag since the node began. In counts what publishers sent, Out what all subscriptions received.

@@ -1,6 +1,10 @@
 package top
 
-import "strings"
+import (
+	"strings"
+
+	"example.com/ferry/node/admin"
+)
 
 // tab is one table of the view.
 type tab struct {
@@ -156,27 +160,36 @@ func functionsTab() tab {
 			{title: "HANDLED"},
 			{title: "FAILED", rank: 1},
 			{title: "QUEUE"},
-			{title: "CPU", left: true, rank: 3},
-			{title: "PROCESSES", rank: 4},
-			{title: "OBSERVES", left: true, rank: 2},
+			{title: "ACTIVE", rank: 2},
+			{title: "P50", rank: 6},
+			{title: "P99", rank: 1},
+			{title: "RESTARTS", rank: 4},
+			{title: "CPU", left: true, rank: 7},
+			{title: "PROCESSES", rank: 8},
+			{title: "OBSERVES", left: true, rank: 5},
+			{title: "LAST ERROR", left: true, rank: 3},
 		},
 		present: func(s *Sample) bool { return s.Functions != nil },
 		rows:    functionRows,
-		summary: func(w *window) string { return plural(len(w.now().Functions), "function") },
-		empty:   "No functions: list them under functions in the configuration.",
+		summary: func(w *window) string {
+			return plural(len(w.now().Functions), "function") + ", latencies of the last 5 s"
+		},
+		empty: "No functions: list them under functions in the configuration.",
 	}
 }
 
 func functionRows(w *window) []row {
-	type counts = struct{ handled, failed uint64 }
-	old := map[string]counts{}
-	if before := w.before(); before != nil {
-		for _, f := range before.Functions {
-			old[f.Name] = counts{f.Handled, f.Failed}
-		}
+	var before []admin.Function
+	if w.before() != nil {
+		before = w.before().Functions
 	}
+	old := index(before, func(f *admin.Function) string { return f.Name })
 	var rows []row
 	for _, f := range w.now().Functions {
+		was := old[f.Name]
+		if was == nil {
+			was = &admin.Function{}
+		}
 		state, how := "stopped", dim
 		switch {
 		case f.Running:
@@ -192,9 +205,10 @@ func functionRows(w *window) []row {
 			}
 		}
 		rows = append(rows, row{cells: []cell{
-			text(f.Name, bold), text(state, how), number(w.rate(f.Handled, old[f.Name].handled), perSecond, plain),
-			number(w.rate(f.Failed, old[f.Name].failed), perSecond, bad), number(known(w.now().queues[f.Name]), short, warn),
-			text(f.CPU, plain), processes, text(strings.Join(f.Observe, ", "), dim),
+			text(f.Name, bold), text(state, how), number(w.rate(f.Handled, was.Handled), perSecond, plain),
+			number(w.rate(f.Failed, was.Failed), perSecond, bad), number(known(f.Queued), short, warn), number(known(f.Active), short, plain),
+			number(quantile(w, was.Took, f.Took, 0.5), latency, plain), number(quantile(w, was.Took, f.Took, 0.99), latency, plain),
+			number(known(f.Restarts), short, warn), text(f.CPU, plain), processes, text(strings.Join(f.Observe, ", "), dim), text(f.LastError, plain),
 		}})
 	}
 	return rows

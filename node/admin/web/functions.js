@@ -1,6 +1,6 @@
 // Functions shows one card for each function of the node: its state, its message rate and queue, and a button to stop or start it.
 
-import { show } from './format.js';
+import { clock, show } from './format.js';
 import { pipelineSteps } from './pipelinesteps.js';
 
 export class Functions {
@@ -36,7 +36,9 @@ export class Functions {
     root.className = 'card function';
     root.innerHTML = `<header><h3></h3><span class="class"></span><span class="pill"></span><button type="button"></button></header>
       <dl><dt>Observes</dt><dd><code></code></dd><dt class="where">Where</dt><dd class="where"><code></code></dd>
-      <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd><dt class="failed">Failed</dt><dd class="failed"></dd>
+      <dt>Receives</dt><dd class="rate">–</dd><dt>Queue</dt><dd class="queue">–</dd><dt>Handles</dt><dd class="active">–</dd>
+      <dt class="took">Latency</dt><dd class="took"></dd><dt class="failed">Failed</dt><dd class="failed"></dd>
+      <dt class="restarts">Restarts</dt><dd class="restarts"></dd><dt class="last">Last error</dt><dd class="last"></dd>
       <dt class="processes">Processes</dt><dd class="processes"></dd>
       <dt class="version">Version</dt><dd class="version"></dd><dt class="instances">Instances</dt><dd class="instances"></dd></dl><div class="pipeline" hidden></div><p class="error" hidden></p>`;
     const find = (s) => root.querySelector(s), button = find('button');
@@ -74,18 +76,18 @@ export class Functions {
       find('.error').textContent = refusal || (f.error ?? '');
       find('.error').hidden = !find('.error').textContent;
     };
-    return { root, write, rate: find('.rate'), queue: find('.queue') };
+    return { root, write, rate: find('.rate'), queue: find('.queue'), active: find('.active') };
   }
 
-  // writeCounts shows the failures since the function was started, the processes of a worker, and the guest of a wasm function.
+  // writeCounts shows the failures since the function was started, its restarts and its last error, the processes of a worker, and the guest of a wasm
+  // function.
   writeCounts(root, f) {
-    const write = (name, text) => {
-      for (const e of root.querySelectorAll(name)) e.hidden = !text;
-      root.querySelector(`dd${name}`).textContent = text;
-    };
+    const write = (name, text) => put(root, name, text);
+    write('.restarts', f.restarts ? show(f.restarts, 'count') : '');
+    write('.last', f.last_error && f.last_error !== f.error ? `${clock(Date.parse(f.last_error_at))} ${f.last_error}` : '');
     write('.failed', f.failed ? `${show(f.failed, 'count')} of ${show(f.handled, 'count')}` : '');
     const p = f.processes;
-    const ended = p?.restarts || p?.died ? `, ${show(p.restarts, 'count')} restarted, ${show(p.died, 'count')} messages lost` : '';
+    const ended = p?.died ? `, ${show(p.died, 'count')} messages lost` : '';
     write('.processes', p && f.running ? `${p.ready} of ${p.wanted} running${ended}` : '');
     const g = f.guest;
     write('.version', g ? (g.number ? `${g.number} (${g.version})` : g.version) : '');
@@ -93,13 +95,23 @@ export class Functions {
     write('.instances', g && f.running ? `${g.instances} with ${show(g.memory, 'bytes')}${crashed}` : '');
   }
 
-  // update shows the rate and the queue of each function's subscription, from the metrics.
-  update(scrape, before) {
+  // update shows the rate and the queue of each function's subscription, from the metrics, and what it does with the messages. Latencies are of the time since
+  // the scrape oldest.
+  update(scrape, before, oldest) {
     for (const [name, card] of this.cards) {
+      const [p50, p99] = scrape.quantiles(oldest, 'ferry_function_seconds', [0.5, 0.99], { function: name });
+      put(card.root, '.took', p50 == null ? '' : `p50 ${show(p50, 'seconds')}, p99 ${show(p99, 'seconds')}`);
+      card.active.textContent = `${show(scrape.sum('ferry_function_active', { function: name }), 'count')} messages now`;
       const labels = { client: name }, subscribed = scrape.samples('ferry_queue_bytes').some((s) => s.labels.client === name);
       const rate = subscribed && before ? scrape.rate(before, 'ferry_delivered_total', labels) : null;
       card.rate.textContent = subscribed ? show(rate, 'rate') : 'no messages while stopped';
       card.queue.textContent = subscribed ? `${show(scrape.sum('ferry_queue_bytes', labels), 'bytes')}, ${show(scrape.sum('ferry_queue_messages', labels), 'count')} messages` : '–';
     }
   }
+}
+
+// put shows a text of a card and its title, or neither without a text.
+function put(root, name, text) {
+  for (const e of root.querySelectorAll(name)) e.hidden = !text;
+  root.querySelector(`dd${name}`).textContent = text;
 }

@@ -46,10 +46,11 @@ export class Scrape {
     return increase < 0 ? null : increase / ((this.time - before.time) / 1000);
   }
 
-  // quantiles returns the quantiles qs of the values that a histogram counted since an earlier scrape.
-  quantiles(before, name, qs) {
-    const old = new Map(before.samples(`${name}_bucket`).map((s) => [s.labels.le, s.value]));
-    const buckets = this.samples(`${name}_bucket`)
+  // quantiles returns the quantiles qs of the values that a histogram counted since an earlier scrape. It has the labels of want.
+  quantiles(before, name, qs, want = {}) {
+    const of = (scrape) => scrape.samples(`${name}_bucket`).filter((s) => Object.entries(want).every(([k, v]) => s.labels[k] === v));
+    const old = new Map(of(before).map((s) => [s.labels.le, s.value]));
+    const buckets = of(this)
       .map((s) => ({ le: Number(s.labels.le.replace('Inf', 'Infinity')), n: s.value - (old.get(s.labels.le) ?? 0) }))
       .sort((a, b) => a.le - b.le);
     return quantiles(buckets, qs);

@@ -116,7 +116,7 @@ export function scraped(s) {
   history.push(s);
   while (history[0].time < s.time - 6000) history.shift();
   heavy.update(s);
-  functions.update(s, history.findLast((h) => h.time < s.time - 1500));
+  functions.update(s, history.findLast((h) => h.time < s.time - 1500), history[0]);
   figures.clients(s.time, s.sum('ferry_connections'));
   for (const client of new Set(s.samples('ferry_queue_bytes').map(({ labels }) => labels.client))) {
     charts.queues.line(client, {}).push(s.time, s.sum('ferry_queue_bytes', { client }));

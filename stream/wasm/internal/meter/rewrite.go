@@ -204,19 +204,20 @@ func (m *module) bound(l Limits) error {
 	if m.sections[sectionMemory] == nil {
 		return errors.New("wasm: the module has no memory: let it export one as memory")
 	}
+	var pages, entries int64
 	err := m.limit(sectionMemory, l.MemoryPages, func(minimum uint32) string {
 		return fmt.Sprintf("the module needs %d KiB of memory to start, and may have %d KiB: raise its memory limit", uint64(minimum)*64, uint64(l.MemoryPages)*64)
-	})
+	}, &pages)
 	if err != nil {
 		return err
 	}
 	return m.limit(sectionTable, l.TableEntries, func(minimum uint32) string {
 		return fmt.Sprintf("a table of %d entries: at most %d", minimum, l.TableEntries)
-	})
+	}, &entries)
 }
 
-// limit writes the section of memories or tables again, with a maximum of at most most for each.
-func (m *module) limit(id byte, most uint32, exceeded func(minimum uint32) string) error {
+// limit writes the section of memories or tables again, with a maximum of at most most for each. It adds up the maxima in sum.
+func (m *module) limit(id byte, most uint32, exceeded func(minimum uint32) string, sum *int64) error {
 	var b []byte
 	err := m.read(id, func(r *reader) {
 		n := r.count()
@@ -240,6 +241,7 @@ func (m *module) limit(id byte, most uint32, exceeded func(minimum uint32) strin
 			if minimum > most {
 				r.fail(exceeded(minimum))
 			}
+			*sum += int64(maximum)
 			b = appendUint(append(b, 1), minimum)
 			b = appendUint(b, maximum)
 		}
