@@ -1,22 +1,15 @@
-"""Serves a service through a node, and calls it.
+"""Serves a service through a node until Ctrl-C or SIGTERM. call.py calls it.
 
     ferry run -c examples/calls/node.yaml &
     FERRY_ADDRESS=tcp://127.0.0.1:4790 FERRY_TOKEN_FILE=ferry-data/calls/token python3 clients/python/examples/greeter.py
 
 Others call it too: ferry call --token-file ferry-data/calls/token tcp://127.0.0.1:4790 python.Greeter.Hello '{"name":"Bo"}'
-
-Prints:
-
-    {'message': 'Hello, Bo'}
-    invalid argument: a name is missing
-    2 3 4
 """
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 
-from ferry_client import Call, CallCode, CallError, Service, connect
+from ferry_client import Call, CallCode, CallError, Service, serve
 
 ADDRESS = os.environ.get("FERRY_ADDRESS", "tcp://127.0.0.1:4190")
 TOKEN_FILE = os.environ.get("FERRY_TOKEN_FILE", "ferry-data/token")
@@ -37,19 +30,4 @@ async def successor(requests: AsyncIterator[int], call: Call) -> AsyncIterator[i
         yield n + 1
 
 
-async def main() -> None:
-    async with await connect(ADDRESS, token_file=TOKEN_FILE) as client:
-        await client.serve(greeter)
-        print(await client.call("python.Greeter.Hello", {"name": "Bo"}, timeout=5))
-        try:
-            await client.call("python.Greeter.Hello", {})
-        except CallError as error:
-            print(error)
-        async with await client.stream("python.Greeter.Next", timeout=5) as call:
-            for n in (1, 2, 3):
-                await call.send(n)
-            await call.end()
-            print(*[n async for n in call])
-
-
-asyncio.run(main())
+serve(greeter, address=ADDRESS, token_file=TOKEN_FILE)

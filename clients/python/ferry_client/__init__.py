@@ -12,11 +12,11 @@
     asyncio.run(main())
 
 connect returns a Client. It publishes (Publisher), subscribes (Subscription), reads stored streams (replay, Durable), and calls and serves
-methods (call, stream, Service). ferry_client.worker is for functions that a node runs as processes. docs/native.md of ferry is the wire.
+methods (call, stream, Service; serve is a whole program that serves). ferry_client.worker is for functions that a node runs as processes. docs/native.md of ferry is the wire.
 """
 
 from .calls import CallStream, Response
-from .client import Client, connect
+from .client import Client, connect, serve
 from .errors import (
     BadRequest,
     CallCode,
@@ -80,4 +80,5 @@ __all__ = [
     "Unauthenticated",
     "VersionMismatch",
     "connect",
+    "serve",
 ]

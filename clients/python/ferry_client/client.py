@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
+import signal
 import ssl
 import urllib.parse
 from collections import OrderedDict
@@ -27,6 +29,7 @@ _S = TypeVar("_S", bound=Subscription)
 
 DEFAULT_PORT = 4190
 PUBLISHED_TAGS = 256  # tags of publish whose grants are kept
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end serve
 FIRST_DELAY, LONGEST_DELAY = 0.05, 5.0  # seconds between attempts to connect
 DRAIN_TIMEOUT = 5.0  # seconds for what is being handled when a node or this client stops
 
@@ -75,6 +78,41 @@ async def connect(
     )
     await client._start()
     return client
+
+
+def serve(*services: Service, address: str = f"tcp://127.0.0.1:{DEFAULT_PORT}", **arguments: Any) -> None:
+    """Connects to a node, and offers services until the process gets SIGINT or SIGTERM. Then the calls that are being served end, and serve returns.
+
+    It is for programs that do nothing else: it runs the event loop of the main thread. A second signal ends the process at once. The other arguments are
+    those of connect. Raises what connect and Client.serve_forever raise.
+    """
+    asyncio.run(_serve(services, address, arguments))
+
+
+async def _serve(services: tuple[Service, ...], address: str, arguments: dict[str, Any]) -> None:
+    async def serving() -> None:
+        async with await connect(address, **arguments) as client:
+            await client.serve_forever(*services)
+
+    loop = asyncio.get_running_loop()
+    task = asyncio.ensure_future(serving())
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+        task.cancel()
+
+    with contextlib.suppress(NotImplementedError):  # on Windows, Ctrl-C cancels the task of asyncio.run
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, stop)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
 
 
 def _tls(

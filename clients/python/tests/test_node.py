@@ -353,6 +353,20 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
             await self.within(self.client.call("test.Echo.Say", 1))
         self.assertIn(gone.exception.status, (ferry.CallCode.UNAVAILABLE, ferry.CallCode.UNIMPLEMENTED))
 
+    async def code_of(self, method: str, request: object = None) -> ferry.CallCode | None:
+        """Calls a method, and returns the code of its error, None if it has none."""
+        try:
+            await self.within(self.client.call(method, request))
+        except ferry.CallError as error:
+            return error.status
+        return None
+
+    async def offered(self, method: str, request: object) -> None:
+        """Waits until a service is offered."""
+        while (code := await self.code_of(method, request)) is not None:
+            self.assertIn(code, (ferry.CallCode.UNAVAILABLE, ferry.CallCode.UNIMPLEMENTED))
+            await asyncio.sleep(0.01)
+
     async def test_serve_forever(self) -> None:
         server = await self.connect()
         service = ferry.Service("test.Forever")
@@ -362,13 +376,7 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
             return request
 
         serving = asyncio.create_task(server.serve_forever(service))
-        while True:
-            try:
-                self.assertEqual(await self.within(self.client.call("test.Forever.Say", 1)), 1)
-                break
-            except ferry.CallError as error:  # it is not offered yet
-                self.assertEqual(error.status, ferry.CallCode.UNAVAILABLE)
-                await asyncio.sleep(0.01)
+        await self.offered("test.Forever.Say", 1)
         self.assertFalse(serving.done())
         await self.within(server.close())
         await self.within(serving)
@@ -412,7 +420,9 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
         """Each example runs as it stands, but for its address and its token."""
         environ = {**os.environ, "FERRY_ADDRESS": self.node.tcp, "FERRY_TOKEN_FILE": str(self.node.dir / "data" / "token")}
         environ["PYTHONPATH"] = str(EXAMPLES.parent)
-        for program in sorted(EXAMPLES.glob("*.py")):
+        greeter = await asyncio.create_subprocess_exec(sys.executable, str(EXAMPLES / "greeter.py"), env=environ, stderr=subprocess.PIPE)
+        await self.offered("python.Greeter.Hello", {"name": "Al"})
+        for program in sorted(set(EXAMPLES.glob("*.py")) - {EXAMPLES / "greeter.py"}):
             with self.subTest(program.name):
                 run = await asyncio.create_subprocess_exec(
                     sys.executable, str(program), env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -421,6 +431,18 @@ class NodeTest(unittest.IsolatedAsyncioTestCase):
                 want = re.search(r'"""(?:.|\n)*?Prints:\n\n((?:    .*\n)+)', program.read_text())
                 assert want is not None
                 self.assertEqual((out.decode(), errors.decode()), (re.sub(r"(?m)^    ", "", want.group(1)), ""))
+        async with await self.within(self.client.stream("python.Greeter.Next")) as call:
+            await call.send(1)
+            responses = aiter(call)
+            self.assertEqual(await self.within(anext(responses)), 2)
+            greeter.send_signal(signal.SIGTERM)  # the call ends, and then the program
+            while await self.code_of("python.Greeter.Hello", {"name": "Al"}) is None:
+                await asyncio.sleep(0.01)
+            await call.send(2)
+            await call.end()
+            self.assertEqual([n async for n in responses], [3])
+        _, errors = await self.within(greeter.communicate())
+        self.assertEqual((greeter.returncode, errors), (0, b""))
 
 
 if __name__ == "__main__":

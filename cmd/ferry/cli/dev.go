@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -26,9 +28,9 @@ type devCmd struct {
 
 // Help returns the part of ferry dev --help that is not in the grammar.
 func (*devCmd) Help() string {
-	return `It builds the function, runs it in a node of its own, and prints all messages of this node, as ferry sub does. When a file of the folder is saved, the function is built again and takes the place of the one that runs. If that fails, the one before goes on.
+	return `It builds the function, runs it in a node of its own, and prints all messages of this node, as ferry sub does. When a file that the build reads is saved with another content, the function is built again and takes the place of the one that runs. If that fails, the one before goes on.
 
-function.yaml has the command that builds it, and the tags that it observes. The node keeps its token in .ferry-dev.
+function.yaml has the command that builds it, the tags that it observes, and, by watch, the names of the files that the build reads, such as ["*.go", go.mod, data.json]. The node keeps its token in .ferry-dev.
 
 Example, in another terminal:
 
@@ -72,12 +74,12 @@ func (d *development) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d.ended = make(chan error, 2)
-	var built, seen map[string]time.Time
+	var built, seen map[string]source
 	ticks := time.NewTicker(devInterval)
 	defer ticks.Stop()
 	for {
-		now := d.files()
-		if settled := built == nil || maps.Equal(now, seen) && !maps.Equal(now, built); settled {
+		now := d.sources(seen)
+		if settled := built == nil || maps.Equal(now, seen) && !maps.EqualFunc(now, built, source.same); settled {
 			built = now
 			if err := d.update(ctx); err != nil {
 				if d.node == nil && !errors.As(err, new(*exec.ExitError)) {
@@ -105,10 +107,20 @@ func (d *development) end() error {
 	return <-d.ended
 }
 
-// files returns when the files of the folder were changed, without what is built and hidden, and without a file that the output goes to: it changes with
-// each build.
-func (d *development) files() map[string]time.Time {
-	all := map[string]time.Time{}
+// source is the state of a file that the build reads.
+type source struct {
+	modified time.Time
+	size     int64
+	sum      [sha256.Size]byte // of the content
+}
+
+// same reports whether both have the same content.
+func (s source) same(other source) bool { return s.sum == other.sum }
+
+// sources returns the files of the folder that the build reads, without what is built and hidden, and without a file that the output goes to: it changes with
+// each build. A file that is as it was before is not read again.
+func (d *development) sources(before map[string]source) map[string]source {
+	all := map[string]source{}
 	var output []fs.FileInfo
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		if info, err := f.Stat(); err == nil {
@@ -127,12 +139,26 @@ func (d *development) files() map[string]time.Time {
 		if err != nil || slices.ContainsFunc(output, func(o fs.FileInfo) bool { return os.SameFile(o, info) }) {
 			return nil //nolint:nilerr // as above
 		}
-		if info.Mode().IsRegular() && filepath.Ext(name) != ".wasm" {
-			all[path] = info.ModTime()
+		if info.Mode().IsRegular() && d.project.Reads(name) {
+			s := source{info.ModTime(), info.Size(), before[path].sum}
+			if s != before[path] {
+				s.sum = sumOf(path)
+			}
+			all[path] = s
 		}
 		return nil
 	})
 	return all
+}
+
+// sumOf returns the hash of a file's content, or of what can be read of it.
+func sumOf(path string) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	if f, err := os.Open(path); err == nil {
+		_, _ = io.Copy(h, f)
+		_ = f.Close()
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // update builds the function, and starts it in place of the one that runs.

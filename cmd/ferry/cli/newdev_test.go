@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -194,23 +196,53 @@ func writeText(t *testing.T, file, text string) {
 	}
 }
 
-// TestDevOutputInFolder: a file of the folder that ferry dev writes its own output to makes it build nothing again. The other files do.
-func TestDevOutputInFolder(t *testing.T) {
+// TestDevSources: what a build does not read makes ferry dev build nothing again, such as a file that the output goes to, and a file that has the same content.
+func TestDevSources(t *testing.T) {
 	dir := t.TempDir()
-	code := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(code, nil, 0o600); err != nil {
-		t.Fatal(err)
+	code, data, out := filepath.Join(dir, "main.go"), filepath.Join(dir, "data.json"), filepath.Join(dir, "out")
+	for _, file := range []string{code, data, out, filepath.Join(dir, "f.wasm")} {
+		writeText(t, file, "first")
 	}
-	out, err := os.Create(filepath.Join(dir, "out"))
+	f, err := os.OpenFile(out, os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
+	defer f.Close()
 	stdout := os.Stdout
-	os.Stdout = out // as the shell does for ferry dev > out
 	defer func() { os.Stdout = stdout }()
-	d := &development{dir: dir}
-	if files := d.files(); len(files) != 1 || files[code].IsZero() {
-		t.Errorf("got %v, want main.go only", files)
+	for name, row := range map[string]struct {
+		project scaffold.Project
+		stdout  *os.File
+		want    []string
+	}{
+		"go":                      {scaffold.Project{Build: []string{"/usr/bin/go1.26.1", "build"}}, stdout, []string{code}},
+		"another program":         {scaffold.Project{Build: []string{"make"}}, f, []string{data, code}}, // ferry dev > out
+		"without a build":         {scaffold.Project{Wasm: "f.wasm"}, f, []string{data, code}},
+		"what function.yaml says": {scaffold.Project{Build: []string{"make"}, Watch: []string{"*.json", "out"}}, stdout, []string{data, out}},
+	} {
+		os.Stdout = row.stdout
+		d := &development{dir: dir, project: row.project}
+		if got := slices.Sorted(maps.Keys(d.sources(nil))); !slices.Equal(got, row.want) {
+			t.Errorf("%s: got %v, want %v", name, got, row.want)
+		}
+	}
+	d := &development{dir: dir, project: scaffold.Project{Command: []string{"go"}}}
+	first := d.sources(nil)
+	if err := os.Chtimes(code, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	touched := d.sources(first)
+	writeText(t, code, "other")
+	if changed := d.sources(touched); !first[code].same(touched[code]) || touched[code].same(changed[code]) {
+		t.Errorf("got %v, touched %v, changed %v", first, touched, changed)
+	}
+}
+
+// TestDevWatch: a pattern that is malformed is refused.
+func TestDevWatch(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, scaffold.File), "name: f\nobserve: [a]\ncommand: [x]\nwatch: [\"[\"]\n")
+	if _, err := scaffold.Load(dir); err == nil || !strings.Contains(err.Error(), "watch") {
+		t.Errorf("got %v", err)
 	}
 }

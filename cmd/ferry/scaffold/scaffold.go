@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -78,6 +79,32 @@ type Project struct {
 	Env     map[string]string `yaml:"env"`     // of Build, beside the environment of this process
 	Wasm    string            `yaml:"wasm"`    // what Build makes; or
 	Command []string          `yaml:"command"` // a worker, run in the folder
+
+	// Watch are patterns of the names of the files that the build reads. Empty means those of the language of Build or Command, and all files if that is unknown.
+	Watch []string `yaml:"watch"`
+}
+
+// languageFiles are the names of the files that a program reads, by its name without a version.
+var languageFiles = map[string][]string{
+	"go":     {"*.go", "go.mod", "go.sum"},
+	"cargo":  {"*.rs", "Cargo.toml", "Cargo.lock"},
+	"python": {"*.py"},
+}
+
+// Reads reports whether the build, or the worker, reads files of this name.
+func (p Project) Reads(name string) bool {
+	watch := p.Watch
+	if len(watch) == 0 {
+		program := append(slices.Concat(p.Build, p.Command), "")[0]
+		watch = languageFiles[strings.TrimRight(filepath.Base(program), "0123456789.")]
+	}
+	if len(watch) == 0 {
+		return filepath.Ext(name) != ".wasm"
+	}
+	return slices.ContainsFunc(watch, func(pattern string) bool {
+		ok, _ := path.Match(pattern, name) // Load has checked it
+		return ok
+	})
 }
 
 // Load reads the project in a folder.
@@ -96,6 +123,8 @@ func Load(dir string) (Project, error) {
 	switch {
 	case (p.Wasm == "") == (len(p.Command) == 0):
 		return p, fmt.Errorf("%s: give either wasm or command", filepath.Join(dir, File))
+	case slices.ContainsFunc(p.Watch, func(pattern string) bool { _, err := path.Match(pattern, ""); return err != nil }):
+		return p, fmt.Errorf("%s: watch: %q has a pattern that is malformed: want names such as data.json and *.go", filepath.Join(dir, File), p.Watch)
 	case p.Name == "" || len(p.Observe) == 0:
 		return p, fmt.Errorf("%s: name or observe is missing", filepath.Join(dir, File))
 	}
