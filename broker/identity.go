@@ -10,6 +10,8 @@ import (
 	"hash/maphash"
 	"slices"
 	"strings"
+
+	"example.com/ferry/internal/topic"
 )
 
 // Credential identifies one client: by a token, by a certificate's common name, by the name of the identity and a password, or by any of these.
@@ -30,6 +32,8 @@ type proof struct {
 	commonName string
 	password   string // hash of the password
 	anonymous  bool   // the listener has given it the identity
+	granted    bool   // somebody else has: see Granted
+	like       string // whose grants it has then
 }
 
 // HashToken returns the TokenHash of a token.
@@ -45,16 +49,18 @@ type Identities struct {
 	names  map[string]*Credential // those with a certificate, by common name
 	users  map[string]*Credential // those with a password, by name
 	opened map[string]*Credential // those without a credential, by name
+	named  map[string]*Credential // all, by name
 	hashes []string               // of passwords
 	seed   maphash.Seed           // of the choice among hashes
 }
 
 // NewIdentities returns the set of these clients. It refuses a client without a credential, and two with the same one.
 func NewIdentities(clients []Credential) (*Identities, error) {
-	i := &Identities{known: slices.Clone(clients), names: map[string]*Credential{}, users: map[string]*Credential{}, opened: map[string]*Credential{}, seed: maphash.MakeSeed()}
+	i := &Identities{known: slices.Clone(clients), names: map[string]*Credential{}, users: map[string]*Credential{}, opened: map[string]*Credential{}, named: map[string]*Credential{}, seed: maphash.MakeSeed()}
 	tokens := map[string]*Credential{}
 	for k := range i.known {
 		c := &i.known[k]
+		i.named[c.Identity.Name] = c
 		if len(c.TokenHash) == 0 && c.CommonName == "" && c.Password == "" && !c.Open {
 			return nil, fmt.Errorf("broker: identity %q has neither token, password nor certificate", c.Identity.Name)
 		}
@@ -109,6 +115,9 @@ func (i *Identities) again(before *Identity) *Identity {
 	p := before.proof
 	var c *Credential
 	switch {
+	case p.granted:
+		id, _ := i.granted(before.Name, p.like, before.Publish, before.Subscribe)
+		return id
 	case p.tokenHash != "":
 		c = i.byToken([]byte(p.tokenHash))
 	case p.commonName != "":
@@ -144,6 +153,28 @@ func (i *Identities) Password(user string) (hash string, identity *Identity) {
 		return "", nil
 	}
 	return i.hashes[maphash.String(i.seed, user)%uint64(len(i.hashes))], nil
+}
+
+// granted returns the identity of a user whose login somebody else has decided. It has the grants of the identity like or, if that is "", those that follow. A
+// user has not the name of an identity of i.
+func (i *Identities) granted(user, like string, publish, subscribe []string) (*Identity, error) {
+	if i.named[user] != nil {
+		return nil, fmt.Errorf("broker: the user %.100q has the name of an identity", user)
+	}
+	id := Identity{Name: user, Publish: publish, Subscribe: subscribe, proof: proof{granted: true, like: like}}
+	if like != "" {
+		c := i.named[like]
+		if c == nil {
+			return nil, fmt.Errorf("broker: the user %.100q has the grants of the identity %.100q, and there is none of this name", user, like)
+		}
+		id.Publish, id.Subscribe = c.Identity.Publish, c.Identity.Subscribe
+	}
+	for _, filter := range slices.Concat(id.Publish, id.Subscribe) {
+		if err := topic.CheckFilter(filter); err != nil {
+			return nil, fmt.Errorf("broker: a grant of the user %.100q: %w", user, err)
+		}
+	}
+	return &id, nil
 }
 
 // of returns the identity as a client of this name has it: with the name in place of ${client} in its grants, and that of the identity in place of ${user}. A

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync/atomic"
 	"time"
@@ -182,6 +183,26 @@ func (l *Listener) Password(user string, token []byte) (hash string, identity *I
 	}
 	hash, identity = all.Password(user)
 	return hash, identity, all.byToken(HashToken(token)) != nil
+}
+
+// KnowsToken reports whether an identity has the token.
+func (l *Listener) KnowsToken(token []byte) bool {
+	l.broker.mu.Lock()
+	all := l.broker.identities
+	l.broker.mu.Unlock()
+	return all != nil && all.byToken(HashToken(token)) != nil
+}
+
+// Granted returns the identity, for LocalConfig.Identity, of a user whose login somebody else has decided. It has the grants of the identity like or, if that is
+// "", publish and subscribe. A user that has the name of an identity is refused.
+func (l *Listener) Granted(user, like string, publish, subscribe []string) (*Identity, error) {
+	l.broker.mu.Lock()
+	all := l.broker.identities
+	l.broker.mu.Unlock()
+	if all == nil {
+		return nil, errors.New("broker: there are no identities")
+	}
+	return all.granted(user, like, publish, subscribe)
 }
 
 // Stores reports whether one stream stores all tags of a filter, so that a subscription can read them from it.

@@ -35,16 +35,30 @@ const (
 )
 
 // Logins compares passwords with their hashes, which takes long on purpose: on goroutines of its own, of which at most as many run as there are CPUs but one. A
-// login that was right is remembered for a while, by a keyed hash, so that many clients that come back at once are served at once. All methods may overlap.
+// login that was right is remembered for a while, by a keyed hash, so that many clients that come back at once are served at once. Users that the node does
+// not know are those of a LoginCallback, if there is one. All methods may overlap.
 type Logins struct {
-	key [32]byte // of the hashes of what is remembered; another one in each process
+	key      [32]byte // of the hashes of what is remembered; another one in each process
+	callback LoginCallback
 
-	mu       sync.Mutex
-	running  int
-	waiting  []login
-	from     map[digest]int       // logins that wait, by host
-	verified map[digest]time.Time // until when
-	failures map[digest]*failures // by login.from and login.host
+	mu        sync.Mutex
+	comparing lane
+	asking    lane
+	from      map[digest]int // logins that wait, by host
+	verified  map[digest]verified
+	failures  map[digest]*failures // by login.from and login.host
+}
+
+// lane is a kind of check, of which a number run at once.
+type lane struct {
+	running int
+	waiting []login
+}
+
+// verified is a login that was right.
+type verified struct {
+	until  time.Time
+	grants LoginGrants // of the callback
 }
 
 // digest stands for names, which may be long, in what is remembered.
@@ -57,7 +71,17 @@ type login struct {
 	host     digest
 	from     digest // host and user
 	known    bool   // there is such a user
-	done     func(error)
+	lane     *lane
+	asked    LoginRequest // of a login that the callback is asked about, without the password
+	done     func(LoginGrants, error)
+}
+
+// most is how many logins of the lane of at are checked at once.
+func (l *Logins) most(at *login) int {
+	if at.lane == &l.asking {
+		return maxCallbacks
+	}
+	return workers()
 }
 
 // failures are failed logins from an address, of one user or of all.
@@ -68,10 +92,22 @@ type failures struct {
 }
 
 // NewLogins returns an empty Logins.
-func NewLogins() *Logins {
-	l := &Logins{from: map[digest]int{}, verified: map[digest]time.Time{}, failures: map[digest]*failures{}}
+func NewLogins(callback LoginCallback) *Logins {
+	l := &Logins{callback: callback, from: map[digest]int{}, verified: map[digest]verified{}, failures: map[digest]*failures{}}
+	l.callback.Client = callback.client()
 	_, _ = rand.Read(l.key[:]) // does not fail
 	return l
+}
+
+// Asks reports whether users that the node does not know are to be passed to Ask.
+func (l *Logins) Asks() bool { return l.callback.URL != "" }
+
+// Ask asks the callback about a login, without its Password, which is secret. It calls done once, at once or on another goroutine: with the grants of the client,
+// or one of the errors above or ErrLoginsUnavailable. It copies secret.
+func (l *Logins) Ask(r LoginRequest, secret []byte, done func(LoginGrants, error)) {
+	host := []byte(hostOf(r.Address))
+	id := l.digest([]byte(r.User), secret, []byte(r.Client), host, []byte(r.Protocol))
+	l.check(login{id: id, host: l.digest(host), from: l.digest(host, []byte(r.User)), lane: &l.asking, asked: r, done: done}, secret)
 }
 
 // Check compares the password of a user who has connected from addr, HOST:PORT, with a hash. If known is false, there is no such user: the comparison takes
@@ -79,22 +115,29 @@ func NewLogins() *Logins {
 // one of the errors above. It copies secret.
 func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret []byte, done func(error)) {
 	host := []byte(hostOf(addr))
-	at := login{hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest(host), from: l.digest(host, []byte(user)), known: known, done: done}
+	l.check(login{
+		hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest(host), from: l.digest(host, []byte(user)), known: known,
+		lane: &l.comparing, done: func(_ LoginGrants, err error) { done(err) },
+	}, secret)
+}
+
+// check decides a login, or starts its check, or lets it wait for that.
+func (l *Logins) check(at login, secret []byte) {
 	now := time.Now()
 	l.mu.Lock()
-	if decided, err := l.decide(&at, now); decided {
+	if decided, grants, err := l.decide(&at, now); decided {
 		l.mu.Unlock()
-		done(err)
+		at.done(grants, err)
 		return
 	}
 	at.password = append([]byte(nil), secret...)
-	if l.running == workers() {
-		l.waiting = append(l.waiting, at)
+	if at.lane.running == l.most(&at) {
+		at.lane.waiting = append(at.lane.waiting, at)
 		l.from[at.host]++
 		l.mu.Unlock()
 		return
 	}
-	l.running++
+	at.lane.running++
 	l.mu.Unlock()
 	go l.work(at)
 }
@@ -115,25 +158,25 @@ func hostOf(addr string) string {
 
 // decide returns how a login ends that is not compared. The penalty comes before what is remembered: otherwise passwords could be guessed without one. The
 // caller holds the lock.
-func (l *Logins) decide(at *login, now time.Time) (decided bool, err error) {
+func (l *Logins) decide(at *login, now time.Time) (decided bool, grants LoginGrants, err error) {
 	refused, shared := l.penalized(at.host, now), at.shared()
 	if l.penalized(at.from, now) || refused && l.penalized(shared, now) {
-		return true, ErrLoginsFailed
+		return true, grants, ErrLoginsFailed
 	}
-	if until, known := l.verified[at.id]; known && now.Before(until) {
+	if v, known := l.verified[at.id]; known && now.Before(v.until) {
 		delete(l.failures, at.from)
-		return true, nil
+		return true, v.grants, nil
 	}
 	// A login that is refused without a comparison counts: the client has learned that nothing like it is remembered.
 	switch {
 	case refused:
 		l.failed(shared, ofUser, now)
-		return true, ErrLoginsFailed
-	case l.running == workers() && (len(l.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne):
+		return true, grants, ErrLoginsFailed
+	case at.lane.running == l.most(at) && (len(at.lane.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne):
 		l.failed(at.from, ofUser, now)
-		return true, ErrLoginsBusy
+		return true, grants, ErrLoginsBusy
 	}
-	return false, nil
+	return false, grants, nil
 }
 
 // shared is what counts failures of at, and of other users from its host, while the host is refused: it may try any number of names. Whether there is such a
@@ -163,26 +206,39 @@ func (l *Logins) digest(parts ...[]byte) (sum digest) {
 	return sum
 }
 
-// work compares at, and then what waits.
+// outcome checks a login. It is nil, ErrPassword or ErrLoginsUnavailable.
+func (l *Logins) outcome(at *login) (grants LoginGrants, err error) {
+	if at.lane == &l.asking {
+		at.asked.Password = string(at.password)
+		return l.callback.ask(at.asked)
+	}
+	if !at.hash.Matches(at.password) || !at.known {
+		return grants, ErrPassword
+	}
+	return grants, nil
+}
+
+// work checks at, and then what waits in its lane.
 func (l *Logins) work(at login) {
 	for {
-		ok := at.hash.Matches(at.password) && at.known
+		grants, err := l.outcome(&at)
 		clear(at.password)
+		lane := at.lane
 		l.mu.Lock()
-		err := l.settle(&at, ok, time.Now())
-		next, more := login{}, len(l.waiting) > 0
+		l.settle(&at, grants, err, time.Now())
+		next, more := login{}, len(lane.waiting) > 0
 		if more {
-			next = l.waiting[0]
-			l.waiting[0] = login{}
-			l.waiting = l.waiting[1:]
+			next = lane.waiting[0]
+			lane.waiting[0] = login{}
+			lane.waiting = lane.waiting[1:]
 			if l.from[next.host]--; l.from[next.host] == 0 {
 				delete(l.from, next.host)
 			}
 		} else {
-			l.running--
+			lane.running--
 		}
 		l.mu.Unlock()
-		at.done(err)
+		at.done(grants, err)
 		if !more {
 			return
 		}
@@ -190,17 +246,17 @@ func (l *Logins) work(at login) {
 	}
 }
 
-// settle notes how a login has ended. The caller holds the lock.
-func (l *Logins) settle(at *login, ok bool, now time.Time) error {
-	if ok {
+// settle notes how a login has ended. One that nobody has decided is no failure of its client. The caller holds the lock.
+func (l *Logins) settle(at *login, grants LoginGrants, err error, now time.Time) {
+	switch {
+	case err == nil:
 		delete(l.failures, at.from)
-		makeRoom(l.verified, remembered, func(until time.Time) bool { return !now.Before(until) })
-		l.verified[at.id] = now.Add(rememberedTime)
-		return nil
+		makeRoom(l.verified, remembered, func(v verified) bool { return !now.Before(v.until) })
+		l.verified[at.id] = verified{now.Add(rememberedTime), grants}
+	case errors.Is(err, ErrPassword):
+		l.failed(at.from, ofUser, now)
+		l.failed(at.host, ofHost, now)
 	}
-	l.failed(at.from, ofUser, now)
-	l.failed(at.host, ofHost, now)
-	return ErrPassword
 }
 
 // failed counts a failure, of which so many cost time. The caller holds the lock.

@@ -30,7 +30,7 @@ func check(l *Logins, user, addr, secret string) (err error) {
 // TestLogins: five failures of a user from an address delay the next logins, twice as long each time, and delay no other user or address.
 func TestLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLogins()
+		l := NewLogins(LoginCallback{})
 		want := func(what string, got, want error) {
 			t.Helper()
 			if !errors.Is(got, want) {
@@ -61,7 +61,7 @@ func TestLogins(t *testing.T) {
 // TestPenaltyOfNetwork: the addresses of one network of IPv6, of which a host has as many as it likes, are one.
 func TestPenaltyOfNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLogins()
+		l := NewLogins(LoginCallback{})
 		for i := range ofUser {
 			_ = check(l, "dev", fmt.Sprintf("[2001:db8::%x]:5", i), "wrong")
 		}
@@ -83,7 +83,7 @@ func TestPenaltyOfNetwork(t *testing.T) {
 
 // TestUnknownUser: a user that is not known fails, also with the password of the user whose hash is compared, and is never remembered.
 func TestUnknownUser(t *testing.T) {
-	l := NewLogins()
+	l := NewLogins(LoginCallback{})
 	for range 3 {
 		if err := check(l, "nobody", "1.2.3.4:5", "secret"); !errors.Is(err, ErrPassword) {
 			t.Errorf("got %v, want %v", err, ErrPassword)
@@ -97,7 +97,7 @@ func TestUnknownUser(t *testing.T) {
 // TestManyUsers: an address that tries many users has to wait, while the logins from it that are remembered, and other addresses, do not.
 func TestManyUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLogins()
+		l := NewLogins(LoginCallback{})
 		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestManyUsers(t *testing.T) {
 // forgotten, nor its own. It cannot guess a password that is remembered either.
 func TestNamesOfPenalizedHost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLogins()
+		l := NewLogins(LoginCallback{})
 		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
 			t.Fatal(err)
 		}
@@ -152,14 +152,13 @@ func TestNamesOfPenalizedHost(t *testing.T) {
 // TestLoginsRemembered: a login that was right needs no comparison for a while, and one with another password or hash does.
 func TestLoginsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := NewLogins()
+		l := NewLogins(LoginCallback{})
 		if err := check(l, "dev", "1.2.3.4:5", "secret"); err != nil {
 			t.Fatal(err)
 		}
 		at := func(user, secret string, hash password.Hash) (known bool) {
-			l.running = workers() // no comparison can begin
-			l.waiting = make([]login, waitingLogins)
-			defer func() { l.running, l.waiting, l.failures = 0, nil, map[digest]*failures{} }()
+			l.comparing = lane{workers(), make([]login, waitingLogins)} // no comparison can begin
+			defer func() { l.comparing, l.failures = lane{}, map[digest]*failures{} }()
 			var err error
 			l.Check(user, "1.2.3.4:5", hash, true, []byte(secret), func(e error) { err = e })
 			return !errors.Is(err, ErrLoginsBusy)
@@ -179,13 +178,13 @@ func TestLoginsRemembered(t *testing.T) {
 
 // TestLoginsBounds: what is remembered of logins, right and wrong, is bounded.
 func TestLoginsBounds(t *testing.T) {
-	l := NewLogins()
+	l := NewLogins(LoginCallback{})
 	now := time.Now()
 	for i := range maxFailures + 100 {
-		_ = l.settle(&login{from: digest{byte(i), byte(i >> 8), byte(i >> 16)}, host: digest{31: 1}}, false, now)
+		l.settle(&login{from: digest{byte(i), byte(i >> 8), byte(i >> 16)}, host: digest{31: 1}}, LoginGrants{}, ErrPassword, now)
 	}
 	for i := range remembered + 100 {
-		_ = l.settle(&login{id: digest{byte(i), byte(i >> 8), byte(i >> 16)}}, true, now)
+		l.settle(&login{id: digest{byte(i), byte(i >> 8), byte(i >> 16)}}, LoginGrants{}, nil, now)
 	}
 	if len(l.failures) > maxFailures || len(l.verified) > remembered {
 		t.Errorf("%d failures, %d logins", len(l.failures), len(l.verified))
@@ -194,7 +193,7 @@ func TestLoginsBounds(t *testing.T) {
 
 // TestFailuresOfLongNames: an address that sends long names of users does not make the Logins keep them.
 func TestFailuresOfLongNames(t *testing.T) {
-	l := NewLogins()
+	l := NewLogins(LoginCallback{})
 	for i := range ofHost + 200 {
 		_ = check(l, fmt.Sprint(i)+strings.Repeat("x", 60_000), "1.2.3.4:5", "wrong")
 	}

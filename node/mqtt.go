@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/node/admin"
 	"example.com/ferry/node/config"
@@ -26,6 +27,7 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 			MaxExpiry: used.MQTT.SessionExpiry, MaxRetained: used.MQTT.Retained, RetainedBytes: int(used.MQTT.RetainedSize),
 			IdentityShare: identityShare(used),
 			Queue:         int(used.MQTT.Queue), MaxInFlight: used.MQTT.InFlight, Log: n.log,
+			Logins: edge.NewLogins(edge.LoginCallback{URL: used.MQTT.LoginURL, Timeout: used.MQTT.LoginTimeout}),
 		}
 		if n.streams != nil {
 			c.Cursors = sessionCursors{n.streams}
@@ -52,7 +54,7 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 
 // identityShare returns mqtt.identity_share, or 100 if there is one identity only.
 func identityShare(cfg *config.Config) int {
-	if len(cfg.Identities) <= 1 && cfg.MQTT.PasswordFile == "" {
+	if len(cfg.Identities) <= 1 && cfg.MQTT.PasswordFile == "" && cfg.MQTT.LoginURL == "" {
 		return 100
 	}
 	return cfg.MQTT.IdentityShare

@@ -23,7 +23,7 @@ type checking struct {
 var _ loop.Shutdowner = (*checking)(nil)
 
 // begin has the password of a CONNECT compared with a hash. identity is who the client is then; nil: the user is not known, which the comparison does not
-// show.
+// show, and about which the callback is asked if there is one.
 func (h *checking) begin(c *loop.Conn, connect wire.Packet, hash string, identity *broker.Identity) {
 	connect.Body = bytes.Clone(connect.Body)
 	v, err := wire.ParseConnect(connect)
@@ -35,7 +35,19 @@ func (h *checking) begin(c *loop.Conn, connect wire.Packet, hash string, identit
 	c.SetHandler(h)
 	c.PauseReading()
 	h.ls.Hold(c, len(connect.Body)) // may close it
-	h.ls.server.cfg.Logins.Check(string(v.User), remote(c), password.Hash(hash), identity != nil, v.Password, func(err error) {
+	logins := h.ls.server.cfg.Logins
+	if identity == nil && logins.Asks() {
+		asked := edge.LoginRequest{User: string(v.User), Client: string(v.ClientID), Address: remote(c), Protocol: "mqtt"}
+		logins.Ask(asked, v.Password, func(g edge.LoginGrants, err error) {
+			var granted *broker.Identity
+			if err == nil {
+				granted, err = h.ls.listener.Clients.Granted(asked.User, g.Identity, g.Publish, g.Subscribe)
+			}
+			h.ls.Notify(func() { h.end(c, &v, granted, err) })
+		})
+		return
+	}
+	logins.Check(string(v.User), remote(c), password.Hash(hash), identity != nil, v.Password, func(err error) {
 		h.ls.Notify(func() { h.end(c, &v, identity, err) })
 	})
 }
@@ -67,6 +79,8 @@ func loginError(err error) error {
 		return refusal(wire.ServerBusy, "too many logins wait: try again later")
 	case errors.Is(err, edge.ErrLoginsFailed):
 		return refusal(wire.ConnectionRateExceeded, "too many logins have failed: try again later")
+	case errors.Is(err, edge.ErrLoginsUnavailable):
+		return refusal(wire.ServerUnavailable, "logins cannot be checked now: try again later")
 	}
 	return &native.Error{Code: native.CodeUnauthenticated, Reason: "no user here has this password"}
 }

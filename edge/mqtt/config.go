@@ -93,7 +93,7 @@ func (c *Config) fill() error {
 	def(&c.Queue, 256<<10)
 	def(&c.MaxInFlight, 1024)
 	if c.Logins == nil {
-		c.Logins = edge.NewLogins()
+		c.Logins = edge.NewLogins(edge.LoginCallback{})
 	}
 	if c.MaxExpiry == 0 {
 		c.MaxExpiry = 24 * time.Hour

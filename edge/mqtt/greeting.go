@@ -47,7 +47,12 @@ func (h *greeting) Data(c *loop.Conn, p []byte) int {
 		v, err = wire.ParseConnect(packet)
 	}
 	if err == nil && len(v.User) > 0 && len(v.Password) > 0 {
-		if hash, identity, token := h.ls.listener.Clients.Password(string(v.User), v.Password); hash != "" && !token {
+		clients, asks := h.ls.listener.Clients, h.ls.server.cfg.Logins.Asks()
+		hash, identity, token := clients.Password(string(v.User), v.Password)
+		if hash == "" && asks {
+			token = clients.KnowsToken(v.Password)
+		}
+		if (hash != "" || asks) && !token {
 			h.ls.checking.begin(c, packet, hash, identity)
 			return packet.Size
 		}

@@ -2,11 +2,16 @@ package mqtt_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	wire "example.com/ferry/protocol/mqtt"
 )
@@ -77,6 +82,88 @@ func TestLogin(t *testing.T) {
 	c = r.dial(wire.V5)
 	if c.greet("pump-1", as("dev", "secret")); c.connack.Code != wire.BadUserNameOrPassword {
 		t.Errorf("the password before: %v", c.connack.Code)
+	}
+}
+
+// TestLoginCallback: a user whom only the callback knows has the grants of its response, or of the identity that it names, which a reload changes. Tokens and the
+// names of identities are no business of the callback.
+func TestLoginCallback(t *testing.T) {
+	asked := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var got edge.LoginRequest
+		_ = json.NewDecoder(r.Body).Decode(&got)
+		asked <- got.User
+		switch {
+		case got.Password != "secret":
+			w.WriteHeader(http.StatusUnauthorized)
+		case got.User == "granted":
+			_, _ = io.WriteString(w, `{"publish":["up/${user}/${client}"],"subscribe":["#"]}`)
+		case got.User == "malformed":
+			_, _ = io.WriteString(w, `{"publish":["a/#/b"]}`)
+		case got.User == "stranger":
+			_, _ = io.WriteString(w, `{"identity":"nobody"}`)
+		default:
+			_, _ = io.WriteString(w, `{"identity":"machine"}`)
+		}
+	}))
+	defer server.Close()
+	identities := func(publish string) *broker.Identities {
+		ids, err := broker.NewIdentities([]broker.Credential{
+			{Identity: broker.Identity{Name: "machine", Publish: []string{publish}}, TokenHash: broker.HashToken([]byte("token"))},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	ids := identities("machines/${user}")
+	r := newRig(t, setup{broker: broker.Config{Identify: ids.Identify}, server: mqtt.Config{Logins: edge.NewLogins(edge.LoginCallback{URL: server.URL})}})
+	r.broker.SetIdentities(ids)
+	as := func(user, password string) func(*wire.ConnectPacket) {
+		return func(p *wire.ConnectPacket) { p.User, p.Password = []byte(user), []byte(password) }
+	}
+	for _, user := range []string{"granted", "machine", "malformed", "stranger"} {
+		password := "secret"
+		if user == "granted" {
+			password = "wrong"
+		}
+		c := r.dial(wire.V5)
+		if c.greet("x", as(user, password)); c.connack.Code == wire.Success {
+			t.Errorf("user %q with password %q is let in", user, password)
+		}
+		c.closed()
+	}
+	for len(asked) > 0 {
+		<-asked
+	}
+	r.connect(wire.V5, "y", as("machine", "token")).quiet()
+	if len(asked) > 0 {
+		t.Error("the callback was asked about a token")
+	}
+	may := func(c *client, topic string, want wire.ReasonCode) {
+		t.Helper()
+		c.send(wire.PublishPacket{QoS: 1, ID: 7, Topic: []byte(topic), Payload: []byte("x")})
+		if a := c.ack(wire.Puback, 7); a.Code != want {
+			t.Errorf("publishing on %s: %v, want %v", topic, a.Code, want)
+		}
+	}
+	granted, named := r.connect(wire.V5, "c1", as("granted", "secret")), r.connect(wire.V5, "c2", as("pump", "secret"))
+	may(granted, "up/granted/c1", wire.Success)
+	may(granted, "up/granted/c2", wire.NotAuthorized)
+	may(named, "machines/pump", wire.Success)
+	may(named, "machines/machine", wire.NotAuthorized)
+	r.broker.SetIdentities(identities("other/${user}"))
+	may(granted, "up/granted/c1", wire.Success)
+	may(named, "machines/pump", wire.NotAuthorized)
+	may(named, "other/pump", wire.Success)
+	ids, err := broker.NewIdentities([]broker.Credential{{Identity: broker.Identity{Name: "granted"}, TokenHash: broker.HashToken([]byte("token"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.broker.SetIdentities(ids) // has the name of one user, and lacks the identity of the other
+	for _, c := range []*client{granted, named} {
+		c.read(wire.Disconnect)
+		c.closed()
 	}
 }
 

@@ -152,6 +152,13 @@ type MQTT struct {
 	// ACLFile is an acl_file of mosquitto, without deny. The node reads a changed file within a few seconds.
 	ACLFile string `yaml:"acl_file,omitempty"`
 
+	// LoginURL is an HTTP server that is asked about users that have no password here, by POST (docs/mqtt.md). Beyond this machine it must be https, with a
+	// certificate that the system trusts. While it does not respond, these users are refused.
+	LoginURL string `yaml:"login_url,omitempty"`
+
+	// LoginTimeout bounds a request to LoginURL. Zero means 5s.
+	LoginTimeout time.Duration `yaml:"login_timeout,omitempty"`
+
 	// Queue bounds the bytes of messages that are on their way to one client and that it has not acknowledged.
 	Queue Size `yaml:"queue,omitempty"`
 
@@ -294,8 +301,8 @@ type Limits struct {
 	// is free. Calls beyond it fail with the status resource exhausted.
 	CallQueue Size `yaml:"call_queue,omitempty"`
 
-	// WasmMemory bounds what all wasm guests may have together: their compiled code, about 8 bytes for each of the module, and the sum of concurrency times
-	// memory.
+	// WasmMemory bounds what all wasm guests may have together: their compiled code, about 8 bytes for each of the module, the sum of concurrency times
+	// memory and tables, and, once, what compiling the largest module needs on top (docs/wasm.md).
 	WasmMemory Size `yaml:"wasm_memory,omitempty"`
 
 	// WasmTimeout bounds the timeout of a wasm guest.

@@ -1,0 +1,131 @@
+package edge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func ask(l *Logins, r LoginRequest, secret string) (g LoginGrants, err error) {
+	done := make(chan struct{})
+	l.Ask(r, []byte(secret), func(granted LoginGrants, e error) {
+		g, err = granted, e
+		close(done)
+	})
+	<-done
+	return g, err
+}
+
+// TestLoginCallback: what the server is asked, and what its responses mean.
+func TestLoginCallback(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		var got LoginRequest
+		err := json.NewDecoder(r.Body).Decode(&got)
+		want := LoginRequest{got.User, "secret", "c", "1.2.3.4:5", "mqtt"}
+		if err != nil || r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || r.URL.Path != "/login" || got.Password != "wrong" && got != want {
+			t.Errorf("%s %s: got %+v, %v", r.Method, r.URL, got, err)
+		}
+		switch {
+		case got.Password == "wrong":
+			w.WriteHeader(http.StatusUnauthorized)
+		case got.User == "named":
+			fmt.Fprint(w, `{"identity":"pumps","more":1}`)
+		case got.User == "granted":
+			fmt.Fprint(w, `{"publish":["a/#"],"subscribe":["b"]}`)
+		case got.User == "forbidden":
+			w.WriteHeader(http.StatusForbidden)
+		case got.User == "moved":
+			http.Redirect(w, r, "/login", http.StatusTemporaryRedirect)
+		case got.User == "broken":
+			w.WriteHeader(http.StatusInternalServerError)
+		case got.User == "long":
+			fmt.Fprintf(w, `{"identity":%q}`, strings.Repeat("x", maxLoginResponse))
+		case got.User == "text":
+			fmt.Fprint(w, "yes")
+		case got.User == "silent":
+			<-release
+		}
+	}))
+	defer server.Close()
+	defer close(release)
+	l := NewLogins(LoginCallback{URL: server.URL + "/login"})
+	for user, row := range map[string]struct {
+		want LoginGrants
+		err  error
+	}{
+		"named": {LoginGrants{Identity: "pumps"}, nil}, "granted": {LoginGrants{Publish: []string{"a/#"}, Subscribe: []string{"b"}}, nil}, "forbidden": {LoginGrants{}, ErrPassword},
+		"moved": {LoginGrants{}, ErrLoginsUnavailable}, "broken": {LoginGrants{}, ErrLoginsUnavailable}, "long": {LoginGrants{}, ErrLoginsUnavailable},
+		"text": {LoginGrants{}, ErrLoginsUnavailable}, "\xff": {LoginGrants{}, ErrPassword},
+	} {
+		for again := range int64(2) {
+			before := requests.Load()
+			got, err := ask(l, LoginRequest{User: user, Client: "c", Address: "1.2.3.4:5", Protocol: "mqtt"}, "secret")
+			if !reflect.DeepEqual(got, row.want) || !errors.Is(err, row.err) || (err == nil) != (row.err == nil) {
+				t.Errorf("%q: got %+v, %v, want %+v, %v", user, got, err, row.want, row.err)
+			}
+			if asked := requests.Load() - before; asked != 1 && user != "\xff" && (row.err != nil || again == 0) || asked != 0 && row.err == nil && again == 1 {
+				t.Errorf("%q, time %d: %d requests", user, again+1, asked)
+			}
+		}
+	}
+	for range ofUser {
+		if _, err := ask(l, LoginRequest{User: "named", Client: "c", Address: "1.2.3.4:5"}, "wrong"); !errors.Is(err, ErrPassword) {
+			t.Errorf("a wrong password: got %v", err)
+		}
+	}
+	if _, err := ask(l, LoginRequest{User: "named", Client: "c", Address: "1.2.3.4:5", Protocol: "mqtt"}, "secret"); !errors.Is(err, ErrLoginsFailed) {
+		t.Errorf("after %d failures: got %v", ofUser, err)
+	}
+	slow := NewLogins(LoginCallback{URL: server.URL + "/login", Timeout: 20 * time.Millisecond})
+	if _, err := ask(slow, LoginRequest{User: "silent", Client: "c", Address: "1.2.3.4:5", Protocol: "mqtt"}, "secret"); !errors.Is(err, ErrLoginsUnavailable) {
+		t.Errorf("a server that does not respond: got %v", err)
+	}
+}
+
+// TestLoginCallbackBound: few requests are on their way, few logins wait, and passwords are compared meanwhile.
+func TestLoginCallbackBound(t *testing.T) {
+	t.Parallel()
+	arrived, release := make(chan struct{}, maxCallbacks+waitingLogins), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	}))
+	defer server.Close()
+	l := NewLogins(LoginCallback{URL: server.URL})
+	ended := make(chan error, maxCallbacks+waitingLogins)
+	begin := func(host int) {
+		l.Ask(LoginRequest{User: "u", Address: fmt.Sprintf("10.0.%d.%d:1", host/256, host%256)}, []byte("p"), func(_ LoginGrants, err error) { ended <- err })
+	}
+	for i := range maxCallbacks + waitingLogins {
+		begin(i)
+	}
+	for range maxCallbacks {
+		<-arrived
+	}
+	if _, err := ask(l, LoginRequest{User: "u", Address: "10.9.9.9:1"}, "p"); !errors.Is(err, ErrLoginsBusy) {
+		t.Errorf("one more: got %v", err)
+	}
+	if err := check(l, "dev", "10.9.9.8:1", "secret"); err != nil {
+		t.Errorf("a password that is compared: got %v", err)
+	}
+	if n := len(arrived); n > 0 {
+		t.Errorf("%d requests more than %d", n, maxCallbacks)
+	}
+	close(release)
+	for range maxCallbacks + waitingLogins {
+		if err := <-ended; !errors.Is(err, ErrLoginsUnavailable) { // an empty response
+			t.Errorf("got %v", err)
+		}
+	}
+}
