@@ -25,9 +25,10 @@ func newDocument(file string, data []byte) *document {
 	return &document{file: file, lines: strings.Split(strings.ReplaceAll(string(data), "\r\n", "\n"), "\n")}
 }
 
-// decode sets the value that to points at to that of a node.
-func decode(node ast.Node, to any, options ...yaml.DecodeOption) error {
-	return yamlread.Do(func() error { return yaml.NodeToValue(node, to, options...) })
+// decode returns the value of a node: a map, a list, a text, a number or a bool.
+func decode(node ast.Node) (raw any, err error) {
+	err = yamlread.Do(func() error { return yaml.NodeToValue(node, &raw) })
+	return raw, err
 }
 
 // errorAt returns an error with the position of tk.

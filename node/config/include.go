@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ func (s *Source) include() {
 		return
 	}
 	var patterns Filters
-	if err := decode(node, &patterns); err != nil {
+	if raw, err := decode(node); err != nil || fill(reflect.ValueOf(&patterns).Elem(), raw) != nil {
 		return // the schema says what is wrong
 	}
 	names := []string{s.docs[0].file}

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"errors"
+	"reflect"
 	"slices"
 
 	"github.com/goccy/go-yaml"
@@ -80,8 +81,8 @@ func (s *Source) decoded() (cfg *Config, errs Errors) {
 	}
 	cfg = defaults()
 	if s.root != nil {
-		var raw any
-		if err := decode(s.root, &raw); err != nil {
+		raw, err := decode(s.root)
+		if err != nil {
 			return nil, s.yamlError(err)
 		}
 		if errs := s.checkSchema(raw); errs != nil {
@@ -92,8 +93,8 @@ func (s *Source) decoded() (cfg *Config, errs Errors) {
 				cfg.Listeners = nil
 			}
 		}
-		if err := decode(s.root, cfg, yaml.Strict()); err != nil {
-			return nil, s.yamlError(err)
+		if wrong := fill(reflect.ValueOf(cfg).Elem(), raw); wrong != nil {
+			return nil, Errors{s.errorAtValue(wrong.path, wrong.reason)}
 		}
 		if errs := s.decodeRoutes(cfg); errs != nil {
 			return nil, errs

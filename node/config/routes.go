@@ -2,14 +2,11 @@ package config
 
 import (
 	"cmp"
-	"encoding"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -43,8 +40,12 @@ func (s *Source) readRoutes() {
 	for i := range list(listeners).Values {
 		at := []string{"proxy", "listeners", strconv.Itoa(i), "routes_file"}
 		node, doc, ok := s.lookup(at)
-		var name string
-		if !ok || decode(node, &name) != nil || name == "" {
+		if !ok {
+			continue
+		}
+		raw, _ := decode(node)
+		name, _ := raw.(string)
+		if name == "" {
 			continue // the schema says what is wrong
 		}
 		name = doc.resolve(name)
@@ -178,15 +179,16 @@ func (d *decodedRoutes) add(line string, before *decodedRoutes) *Error {
 	if err := routesSchema(kind).Validate(raw); err != nil {
 		return d.explain(err)
 	}
+	var wrong *unfit
 	if kind == hostsList {
 		d.hosts = append(d.hosts, route.VirtualHost{})
-		err = fill(reflect.ValueOf(&d.hosts[len(d.hosts)-1]).Elem(), raw)
+		wrong = fill(reflect.ValueOf(&d.hosts[len(d.hosts)-1]).Elem(), raw)
 	} else {
 		d.routes = append(d.routes, route.Rule{})
-		err = fill(reflect.ValueOf(&d.routes[len(d.routes)-1]).Elem(), raw)
+		wrong = fill(reflect.ValueOf(&d.routes[len(d.routes)-1]).Elem(), raw)
 	}
-	if err != nil {
-		return &Error{Reason: err.Error()}
+	if wrong != nil {
+		return &Error{Field: dotted(wrong.path), Reason: wrong.reason}
 	}
 	return nil
 }
@@ -206,62 +208,6 @@ func (d *decodedRoutes) explain(err error) *Error {
 // routesSchema returns the schema of the entries of a list.
 func routesSchema(kind string) *jsonschema.Schema {
 	return itemSchema(fieldSchema(itemSchema(fieldSchema(fieldSchema(compiled(), "proxy"), "listeners")), kind))
-}
-
-// fill sets to to a value of JSON that the schema of its type permits.
-func fill(to reflect.Value, raw any) error {
-	switch v := raw.(type) {
-	case map[string]any:
-		if to.Kind() == reflect.Pointer {
-			to.Set(reflect.New(to.Type().Elem()))
-			to = to.Elem()
-		}
-		for i := range to.NumField() {
-			if value, has := v[yamlName(to.Type().Field(i))]; has {
-				if err := fill(to.Field(i), value); err != nil {
-					return err
-				}
-			}
-		}
-	case []any:
-		to.Set(reflect.MakeSlice(to.Type(), len(v), len(v)))
-		for i, each := range v {
-			if err := fill(to.Index(i), each); err != nil {
-				return err
-			}
-		}
-	case bool:
-		to.SetBool(v)
-	case string:
-		return fillText(to, v)
-	case json.Number:
-		return fillText(to, v.String())
-	}
-	return nil
-}
-
-// fillText sets to to a number, or to what a text says.
-func fillText(to reflect.Value, text string) (err error) {
-	if u, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
-		return u.UnmarshalText([]byte(text))
-	}
-	switch {
-	case to.Type() == reflect.TypeFor[time.Duration]():
-		var d time.Duration
-		d, err = time.ParseDuration(text)
-		to.SetInt(int64(d))
-	case to.Kind() == reflect.String:
-		to.SetString(text)
-	case to.Kind() == reflect.Float64:
-		var f float64
-		f, err = strconv.ParseFloat(text, 64)
-		to.SetFloat(f)
-	default:
-		var n int64
-		n, err = strconv.ParseInt(text, 10, to.Type().Bits())
-		to.SetInt(n)
-	}
-	return err
 }
 
 // inRoutes returns an error at the line of a file of routes that has the value at path, or nil if no such file has it.

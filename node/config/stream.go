@@ -144,16 +144,6 @@ type Redelivery struct {
 // Filters are tag filters, or patterns of files: in YAML one text, or a list.
 type Filters []string
 
-// UnmarshalYAML reads one text or a list.
-func (f *Filters) UnmarshalYAML(unmarshal func(any) error) error {
-	var one string
-	if unmarshal(&one) == nil {
-		*f = Filters{one}
-		return nil
-	}
-	return unmarshal((*[]string)(f))
-}
-
 // The addresses of engines in this process.
 const (
 	MemoryEngine   = "memory"
