@@ -114,7 +114,7 @@ deps: ## install what lint, release and the larger test suites need: golangci-li
 release: ## fill dist/ with binaries, packages, images, the Helm chart, an SBOM and checksums: make release VERSION=v1.2.3
 	@cd bench && go run ./cmd/release -version "$(VERSION)" -o ../dist
 
-gen: ## rewrite the generated files: deps.txt, man pages, configuration schema
+gen: ## rewrite the generated files: deps.txt, man pages, configuration schema and its table
 	go test -run '^TestDeps$$' . -update
 	go test -run '^TestManPages$$' ./cmd/ferry/cli -update
 	go generate ./...

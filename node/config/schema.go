@@ -14,7 +14,7 @@ import (
 	"golang.org/x/text/message"
 )
 
-//go:generate go test . -run TestSchema -update
+//go:generate go test . -run TestSchema|TestFields -update
 
 // Schema is the JSON Schema of a configuration file, for editors. It is made from Config.
 //
