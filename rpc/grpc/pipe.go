@@ -348,5 +348,5 @@ func (p *pipe) send(message []byte, compressed, end bool, until h2conn.Until) bo
 	message = message[n:]
 	p.stream.Write(first.B, end && len(message) == 0)
 	first.Release()
-	return p.link.h2.WriteBody(p.outgoing(), message, end, until)
+	return len(message) == 0 || p.link.h2.WriteBody(p.outgoing(), message, end, until)
 }
