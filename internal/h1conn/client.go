@@ -19,6 +19,7 @@ type Client struct {
 	most   int // bytes of the body of a response
 	out    []byte
 	timed  bool // a deadline is set
+	method string
 }
 
 // NewClient returns the client's end of nc. The body of a response has at most maxBody bytes.
@@ -55,8 +56,6 @@ func (r *Result) Release() {
 	}
 }
 
-const usualFields = 8 // of a response
-
 // ErrGoodbye means that the server has closed the connection before it has handled the request.
 var ErrGoodbye = errors.New("http1: the server has closed the connection before it read the request")
 
@@ -72,10 +71,12 @@ func (c *Client) Do(method, target string, fields []Field, body []byte) (Result,
 	if writeErr != nil && n == 0 {
 		return Result{Unhandled: true}, writeErr
 	}
+	if method != c.method { // it decides how a response is read
+		c.method, c.last = method, lastHead{}
+	}
 	var r Result
 	for { // after an error of Write, too: the server may have responded before it has read all
-		c.head.Reset()
-		_, fields, err := c.readHead(make([]Field, 0, usualFields), func(data []byte) (int, error) {
+		_, fields, err := c.readHead(func(data []byte) (int, error) {
 			return http1.ParseResponse(data, &c.head, http1.MethodOf([]byte(method)), c.limits)
 		})
 		switch {

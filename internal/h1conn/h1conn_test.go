@@ -175,6 +175,39 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestSameHeads: messages whose heads are the same have bodies of their own, and a response is read as its request's method says.
+func TestSameHeads(t *testing.T) {
+	t.Parallel()
+	nc := listen(t, h1conn.Config{}, echo).dial(t)
+	in := bufio.NewReader(nc)
+	const head = "POST /a HTTP/1.1\r\nHost: h\r\nX: 1\r\n"
+	for i, rest := range []string{"Content-Length: 2\r\n\r\nhi", "Content-Length: 2\r\n\r\nho", "Content-Length: 3\r\n\r\nhey", "Transfer-Encoding: chunked\r\n\r\n2\r\nhu\r\n0\r\nX: 2\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"} {
+		_, _ = io.WriteString(nc, head+rest)
+		if _, body := read(t, in, "POST"); body != "POST /a 1 "+[]string{"hi", "ho", "hey", "hu", "x"}[i] {
+			t.Errorf("request %d gets %q", i+1, body)
+		}
+	}
+	a, b := net.Pipe()
+	defer a.Close()
+	_ = a.SetDeadline(time.Now().Add(patience))
+	go func() {
+		defer b.Close()
+		in := bufio.NewReader(b)
+		for _, body := range []string{"hi", "", "ho"} {
+			if _, err := http.ReadRequest(in); err != nil {
+				return
+			}
+			_, _ = io.WriteString(b, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"+body)
+		}
+	}()
+	c := h1conn.NewClient(a, &http1.Limits{}, 1000)
+	for _, row := range [][2]string{{"GET", "hi"}, {"HEAD", ""}, {"GET", "ho"}} {
+		if r, err := c.Do(row[0], "/", []h1conn.Field{{Name: "Host", Value: "h"}}, nil); err != nil || string(r.Body) != row[1] || !r.KeepAlive {
+			t.Errorf("%s: got %+v with %q, %v", row[0], r, r.Body, err)
+		}
+	}
+}
+
 // TestExpect: a client that waits for 100 Continue gets it before the body is read.
 func TestExpect(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,7 @@ type source struct {
 	buf  []byte
 	r, w int // buf[r:w] has arrived and is not consumed
 	head http1.Head
+	last lastHead
 
 	limit  time.Duration // bounds what is read from the next read on; 0 leaves the deadline. Most messages arrive in one piece, and need none
 	readBy time.Time     // the deadline that idle connections have; zero if another one is set
@@ -67,8 +68,30 @@ func (s *source) fill() error {
 	return err
 }
 
-// readHead reads until parse has a whole head, and returns its fields, in fields, and its bytes with names in lower case.
-func (s *source) readHead(fields []Field, parse func(data []byte) (int, error)) (text string, _ []Field, err error) {
+// lastHead is the head before, which most clients and servers repeat to the byte. Then it is not parsed again.
+type lastHead struct {
+	raw    string // as it came; empty if there is none, or a long one
+	text   string // with names in lower case
+	fields []Field
+}
+
+// maxLastHead is the length up to which a connection keeps a head, in bytes.
+const maxLastHead = 1 << 10
+
+// readHead reads until parse has a whole head, and returns its fields and its bytes with names in lower case. They do not change later. s.head has what
+// parse has found.
+func (s *source) readHead(parse func(data []byte) (int, error)) (text string, fields []Field, err error) {
+	if s.r == s.w {
+		if err := s.fill(); err != nil {
+			return "", nil, err
+		}
+	}
+	if raw := s.last.raw; raw != "" && len(raw) <= s.w-s.r && string(s.buf[s.r:s.r+len(raw)]) == raw {
+		s.r += len(raw)
+		return s.last.text, s.last.fields, nil
+	}
+	s.last = lastHead{}
+	s.head.Reset()
 	for {
 		n, err := parse(s.buf[s.r:s.w])
 		if err != nil {
@@ -84,15 +107,21 @@ func (s *source) readHead(fields []Field, parse func(data []byte) (int, error)) 
 			continue
 		}
 		data := s.buf[s.r : s.r+n]
+		if n <= maxLastHead {
+			s.last.raw = string(data)
+		}
 		for i := range s.head.Fields {
 			lower(s.head.Fields[i].Name.Of(data))
 		}
 		text = string(data)
+		fields = make([]Field, len(s.head.Fields))
 		for i := range s.head.Fields {
 			f := &s.head.Fields[i]
-			fields = append(fields, Field{text[f.Name.Start:f.Name.End], text[f.Value.Start:f.Value.End]})
+			fields[i] = Field{text[f.Name.Start:f.Name.End], text[f.Value.Start:f.Value.End]}
 		}
-		s.r += n
+		if s.r += n; s.last.raw != "" {
+			s.last.text, s.last.fields = text, fields
+		}
 		return text, fields, nil
 	}
 }

@@ -93,7 +93,6 @@ type Conn struct {
 	begun  bool // a request has begun
 	ctx    context.Context
 	cancel context.CancelFunc
-	fields []Field
 	out    []byte
 	sentBy time.Time    // the deadline of writes
 	body   *bufpool.Buf // of the request that is handled; nil if it was not read
@@ -280,8 +279,7 @@ func (c *Conn) discard(err error) {
 // serveRequest handles one request. It returns false if no other one follows.
 func (c *Conn) serveRequest() bool {
 	c.limit = c.cfg.HeaderTimeout
-	c.head.Reset()
-	text, fields, err := c.readHead(c.fields[:0], func(data []byte) (int, error) { return http1.ParseRequest(data, &c.head, c.cfg.Limits) })
+	text, fields, err := c.readHead(func(data []byte) (int, error) { return http1.ParseRequest(data, &c.head, c.cfg.Limits) })
 	if err != nil {
 		var bad *http1.Error
 		switch {
@@ -292,7 +290,6 @@ func (c *Conn) serveRequest() bool {
 		}
 		return false
 	}
-	c.fields = fields
 	r := Request{
 		Method: text[c.head.MethodName.Start:c.head.MethodName.End], Target: text[c.head.Target.Start:c.head.Target.End], Fields: fields,
 		Path: text[c.head.Path.Start:c.head.Path.End], conn: c, body: c.head.Body(c.cfg.Limits),
