@@ -3,5 +3,5 @@
 //
 // Nodes are processes of the test's own binary, which runs as the program ferry, under load of several kinds. Each fault has to be
 // named in the log once, counted in a metric and shown in /ready; the rest of the node goes on; and all of it works again when the
-// cause is gone. `make test` runs every test short, `make proof` long. docs/faults.md is the table for operators.
+// cause is gone. `make test` runs every test short, `make proof` long. docs/admin.md has the table for operators.
 package faults
