@@ -26,7 +26,7 @@ const (
 	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
 	Overloaded                      // 503: the overload manager refuses requests
 	ServerCanceled                  // 502: the server has canceled the request; for gRPC, CANCELLED
-	BadPath                         // 400: servers read the path in two ways that do not have the same route
+	BadPath                         // 400: servers read the path in two ways that do not have the same route, or a redirect needs the host that the request does not have
 	HeadTooLarge                    // 431: the head is larger than the server accepts
 	Misdirected                     // 421: a new connection is needed, because the terms of the listener's TLS have changed; the connection is closed
 )

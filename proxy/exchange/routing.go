@@ -50,6 +50,10 @@ func (r *Relay) Decide(h RequestHead, result route.Result) (forward bool) {
 		return false
 	}
 	switch {
+	case r.found.Redirect != nil && len(r.Routing.Host) == 0 && r.found.Redirect.TakesHost():
+		r.Refuse(traffic.BadRequest) // a client of HTTP/1.0 has named no host, and https:///path is none
+		r.rejected = BadPath
+		return false
 	case r.found.Redirect != nil:
 		location := string(r.found.AppendLocation(nil, &r.Routing))
 		r.own = &route.Response{Status: r.found.Redirect.Status, Headers: []http1.Pair{{Name: "Location", Value: location}}}

@@ -30,3 +30,26 @@ func TestHost(t *testing.T) {
 		})
 	}
 }
+
+// TestRedirectWithoutHost: a client of HTTP/1.0 that names no host cannot be redirected to another scheme or port of it.
+func TestRedirectWithoutHost(t *testing.T) {
+	for _, row := range []struct {
+		head     string
+		redirect route.Redirect
+		status   int
+		location string
+	}{
+		{"GET /a HTTP/1.0\n\n", route.Redirect{Scheme: "https"}, 400, ""},
+		{"GET /a HTTP/1.0\n\n", route.Redirect{Port: 8443}, 400, ""},
+		{"GET /a HTTP/1.0\n\n", route.Redirect{Scheme: "https", Host: "b.example"}, 301, "https://b.example/a"},
+		{"GET /a HTTP/1.0\n\n", route.Redirect{Path: "/b"}, 301, "/b"},
+		{"GET /a HTTP/1.0\nHost: a.example\n\n", route.Redirect{Port: 8443}, 301, "//a.example:8443/a"},
+	} {
+		c := start(t, setup{rules: []route.Rule{{Redirect: &row.redirect}}, servers: []string{proxytest.DeadAddr(t)}}).dial()
+		c.Send(row.head)
+		resp, _ := c.ReadResponse("GET")
+		if got := resp.Header.Get("Location"); resp.StatusCode != row.status || got != row.location {
+			t.Errorf("%q, %+v: got %d, %q, want %d, %q", row.head, row.redirect, resp.StatusCode, got, row.status, row.location)
+		}
+	}
+}

@@ -9,12 +9,13 @@ func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	if c.Scheme != "" {
 		dst = append(append(dst, c.Scheme...), ':')
 	}
-	absolute := c.Host != "" || c.Scheme != "" || c.Port != 0
+	takesHost := c.TakesHost()
+	absolute := takesHost || c.Host != ""
 	switch {
-	case c.Host != "":
-		dst = append(append(dst, "//"...), c.Host...)
-	case absolute:
+	case takesHost:
 		dst = append(append(dst, "//"...), trimPort(req.Host)...)
+	case absolute:
+		dst = append(append(dst, "//"...), c.Host...)
 	}
 	if c.Port != 0 {
 		dst = strconv.AppendInt(append(dst, ':'), int64(c.Port), 10)
@@ -35,6 +36,9 @@ func (r *Route) AppendLocation(dst []byte, req *Request) []byte {
 	}
 	return dst
 }
+
+// TakesHost reports whether the Location has the host of the request, which must then have one.
+func (c *Redirect) TakesHost() bool { return c.Host == "" && (c.Scheme != "" || c.Port != 0) }
 
 // looksLikeHost reports whether with followed by rest begins with two slashes. A browser would treat the following
 // text as a host, and the client could choose that host. Browsers treat a backslash as a slash.
