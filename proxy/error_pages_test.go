@@ -3,11 +3,14 @@ package proxy
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"example.com/ferry/proxy/exchange"
@@ -120,6 +123,72 @@ func TestErrorPages(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestErrorPagesKeepConnections: the connection to a server is used again after a body that was replaced and was short. A body that does not end delays
+// neither the page nor the next request.
+func TestErrorPagesKeepConnections(t *testing.T) {
+	t.Parallel()
+	for _, o := range []struct {
+		method, path string
+		kept         bool
+	}{{"HEAD", "/", true}, {"GET", "/none", true}, {"GET", "/length", true}, {"GET", "/chunks", true}, {"POST", "/length", true}, {"GET", "/silent", false}, {"GET", "/long", false}} {
+		var conns atomic.Int32
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/long" {
+				w.Header().Set("Content-Length", "1000000")
+			}
+			w.WriteHeader(http.StatusNotFound)
+			if r.URL.Path != "/none" {
+				_, _ = io.WriteString(w, "of the server")
+			}
+			if r.URL.Path == "/chunks" || !o.kept {
+				_ = http.NewResponseController(w).Flush()
+			}
+			if !o.kept {
+				<-r.Context().Done()
+			}
+		}))
+		server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				conns.Add(1)
+			}
+		}
+		server.Start()
+		p := start(t, &Config{
+			Loops: 1, Listeners: []Listener{{
+				Address: "127.0.0.1:0", Protocol: HTTP, Cluster: "c",
+				ErrorPages: []exchange.ErrorPage{{Statuses: []int{404}, File: page(t, "all.html", "<p>all"), Intercept: true}},
+			}},
+			Clusters: []upstream.Config{cluster1("c", server.Listener.Addr().String())},
+		})
+		for version, c := range clientsOf(t) {
+			conns.Store(0)
+			requests := 2
+			if o.kept {
+				requests = 4 // of which some may fail to be read in time while the machine is busy
+			}
+			for range requests {
+				req, err := http.NewRequestWithContext(t.Context(), o.method, "http://"+hostOf(p)+o.path, strings.NewReader("of a client"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := c.Do(req)
+				if err != nil {
+					t.Fatalf("%s: %s %s: %v", version, o.method, o.path, err)
+				}
+				got, err := io.ReadAll(resp.Body)
+				_ = resp.Body.Close()
+				if err != nil || resp.StatusCode != 404 || string(got) != "<p>all" && o.method != "HEAD" {
+					t.Errorf("%s: %s %s: got %d, %q, %v", version, o.method, o.path, resp.StatusCode, got, err)
+				}
+			}
+			if n := int(conns.Load()); n == requests == o.kept {
+				t.Errorf("%s: %s %s: %d requests opened %d connections", version, o.method, o.path, requests, n)
+			}
+		}
+		server.Close()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/regularfile"
@@ -99,17 +100,32 @@ func (r *Relay) interceptedBy(h ResponseHead) *errorPage {
 	return r.Plan.ErrorPages.find(h.Status(), r.Cluster, true)
 }
 
-// replaceBody ends the response of a server with a page instead of the body. The Upstream is canceled: the rest of its response may be endless.
-func (r *Relay) replaceBody(h ResponseHead, page *errorPage, o upstream.Outcome) {
-	r.EndAttempt(o)
-	r.deadlines.stopAll()
-	r.response = responseStarted
-	r.down.Response(&changedHead{ResponseHead: h, page: page}, r.headOnly)
-	if !r.headOnly {
-		r.down.ResponseData(page.body, true)
+// sendPage sends a page instead of the body of a server's response. The body is read to its end if that comes soon: the connection to the server can
+// then be used again. end means that there is none.
+func (r *Relay) sendPage(h ResponseHead, page *errorPage, end bool) {
+	r.replaced = true
+	if !end {
+		r.deadlines.set(tryDeadline, discardTime)
 	}
-	r.cancel()
-	r.endResponse(nil)
+	r.down.Response(&changedHead{ResponseHead: h, page: page}, end && r.headOnly)
+	if !r.headOnly {
+		r.down.ResponseData(page.body, end)
+	}
+}
+
+const (
+	maxDiscarded = 64 << 10               // bytes of a body that are discarded before its response is canceled
+	discardTime  = 100 * time.Millisecond // the client waits so long at most for its next response on a connection of HTTP/1.1
+)
+
+// discard counts bytes of a body that a page replaces. Beyond maxDiscarded it pauses the server, and the response is canceled at once: the rest may be
+// endless.
+func (r *Relay) discard(n int) (pause bool) {
+	if r.discarded += n; r.discarded > maxDiscarded {
+		r.deadlines.set(tryDeadline, 0)
+		return true
+	}
+	return false
 }
 
 // describesBody reports whether a field of a response says something about its body, which another body cannot keep.

@@ -55,6 +55,8 @@ type Relay struct {
 	coding     string             // the encoding that the client prefers; empty for none. Set if compresses is
 	known      []byte             // values of If-None-Match, each followed by a comma. Set if compresses is
 	body       *compressedBody    // nil unless the response is compressed
+	replaced   bool               // the client has a page instead of the body, which is discarded
+	discarded  int                // bytes of it
 
 	continueAwaited bool // the client waits for 100 Continue, which the server has not sent
 
@@ -130,7 +132,7 @@ func (r *Relay) Release() {
 	r.path, r.size, r.webSocket, r.tunnel = httprule.Paths{}, headSize{}, false, nil
 	r.paths.Release()
 	r.releaseRouting()
-	r.compresses, r.known = nil, nil
+	r.compresses, r.known, r.replaced, r.discarded = nil, nil, false, 0
 	r.dropBody()
 }
 
@@ -351,7 +353,7 @@ func (r *Relay) Interim(h ResponseHead) (pause bool) {
 	return r.down.ResponseFull()
 }
 
-// Response passes on the response's head. ok is false if the route retries a request on that status, or a page replaces the body: the Upstream was
+// Response passes on the response's head. ok is false if the route retries a request on that status: the Upstream was
 // canceled and must not use the Relay any more. framed asks for a framed body. If ok is true, ResponseEnd or
 // UpstreamFailed follows.
 func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
@@ -362,10 +364,6 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 		r.grpc = 0
 		r.cancel()
 		r.retry()
-		return false, false
-	}
-	if page := r.interceptedBy(h); page != nil {
-		r.replaceBody(h, page, outcome)
 		return false, false
 	}
 	tunnel := r.Changes.Upgrade && r.request == requestOpen && h.Status()/100 == 2
@@ -385,6 +383,10 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	if !end {
 		r.Moved()
 	}
+	if page := r.interceptedBy(h); page != nil {
+		r.sendPage(h, page, end)
+		return false, true
+	}
 	return r.down.Response(r.transform(h, end), end), true
 }
 
@@ -393,6 +395,9 @@ func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 func (r *Relay) ResponseData(p []byte, last bool) (pause bool) {
 	if r.body != nil {
 		return r.body.data(p, last)
+	}
+	if r.replaced {
+		return r.discard(len(p))
 	}
 	r.down.ResponseData(p, last)
 	return r.responseMoved()
@@ -425,6 +430,7 @@ func (r *Relay) ResponseEnd(trailers Fields) {
 // endResponse ends the response that the client gets.
 func (r *Relay) endResponse(trailers Fields) {
 	r.response = responseEnded
+	r.deadlines.stop(tryDeadline)
 	r.dropBody()
 	r.down.ResponseEnd(trailers)
 }
@@ -446,7 +452,7 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		if f.Canceled && r.GRPC {
 			r.SetGRPCStatus(grpcCanceled)
 		}
-		r.reset()
+		r.cutShort()
 	case r.resends(f):
 		r.resent = true
 		if f.Stale {
@@ -464,6 +470,15 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		r.Lost(f.Cause)
 		r.reject(rejectionForFailure(f))
 	}
+}
+
+// cutShort ends a response whose rest will not arrive. A client that has a page needs none.
+func (r *Relay) cutShort() {
+	if r.replaced {
+		r.endResponse(nil)
+		return
+	}
+	r.reset()
 }
 
 // callSlack is how much earlier than the relay a server may find that the deadline of a gRPC call has passed. Both count from the arrival
@@ -490,7 +505,7 @@ func (r *Relay) ResponseMalformed() {
 	r.reason = traffic.ReasonMalformed
 	r.EndAttempt(upstream.Failure)
 	if r.response != responseAwaited {
-		r.reset()
+		r.cutShort()
 		return
 	}
 	r.reject(BadGateway)

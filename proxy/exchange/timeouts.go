@@ -93,8 +93,14 @@ func (r *Relay) endLateCall() {
 	r.reset()
 }
 
-// tryLate ends an attempt whose response did not arrive in time. If the request was not sent, the endpoint is not at fault.
+// tryLate ends an attempt whose response did not arrive in time, or whose body was not discarded in time. If the request was not sent, the endpoint is not
+// at fault.
 func (r *Relay) tryLate() {
+	if r.replaced {
+		r.cancel()
+		r.endResponse(nil)
+		return
+	}
 	sent := r.attempt == attemptOpen
 	r.cancel()
 	if !sent {
