@@ -14,6 +14,7 @@ import (
 // then parses to the same.
 func fuzzEnvelope(f *testing.F, e envelope.Envelope) {
 	_, all := vectors(f)
+	isJSON := e == envelope.Envelope(envelope.JSONRPC{}) || e == envelope.Envelope(envelope.JSONRPC2{})
 	for _, v := range all {
 		if v.envelope == e {
 			f.Add(v.data)
@@ -22,6 +23,9 @@ func fuzzEnvelope(f *testing.F, e envelope.Envelope) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)
 		if r, err := e.ParseRequest(data); err == nil {
+			if isJSON && !json.Valid(data) {
+				t.Fatalf("%q is no JSON, and parses to %+v", data, r)
+			}
 			again, err := e.AppendRequest(nil, r)
 			if err != nil {
 				t.Fatalf("%+v cannot be written: %v", r, err)
