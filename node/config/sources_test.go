@@ -36,6 +36,9 @@ func (s *sources) comment(t reflect.Type, field string) string {
 	}
 	_, text, _ = strings.Cut(text, " ")
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "is "), "are ")
+	if first, _, _ := strings.Cut(text, " "); strings.Contains(first, "://") {
+		return text // an address, whose scheme is in lower case
+	}
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
