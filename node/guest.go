@@ -92,8 +92,13 @@ func (f *function) replaceGuest(next *function) {
 // drainGrace is how much longer than its timeout a call of a guest that was replaced may take, as its messages may wait for credit.
 const drainGrace = 10 * time.Second
 
+// guestTimeout bounds how long a guest may take to be compiled and to start: a reload and a deployment wait for it, with Node.applying held.
+const guestTimeout = time.Minute
+
 // startGuest compiles the function's guest and makes its first instance.
 func (f *function) startGuest(ctx context.Context) (*guestBackend, error) {
+	ctx, cancel := context.WithTimeout(ctx, guestTimeout)
+	defer cancel()
 	c := wasm.Config{
 		Name: f.Name, Memory: int64(f.Memory), Timeout: f.Timeout, Instances: f.Concurrency, Formats: f.node.extensions.Formats,
 		MaxMessage: int(f.node.config().Limits.MaxFrame), Env: f.Env, Log: f.node.log,

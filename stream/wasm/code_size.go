@@ -6,7 +6,7 @@ import "example.com/ferry/stream/wasm/internal/meter"
 const (
 	functionSize  = 384  // of a function, whatever is in it
 	codeGrowth    = 8    // bytes of machine code for one of the module
-	compileGrowth = 1024 // bytes that the compiler holds for one of the function that it compiles
+	compileGrowth = 1536 // bytes that the compiler holds for one of the function that it compiles
 	entrySize     = 8    // of an entry of a table
 )
 
