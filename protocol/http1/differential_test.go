@@ -116,7 +116,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 	}
 	connectionNamed := map[string]bool{}
 	for _, f := range h.Fields {
-		if f.ID == Connection {
+		if f.ID == httprule.Connection {
 			for option := range strings.SplitSeq(string(f.Value.Of(raw)), ",") {
 				connectionNamed[strings.ToLower(strings.Trim(option, " \t"))] = true
 			}
@@ -125,12 +125,12 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 	bare := h.response && (h.Status/100 == 1 || h.Status == 204 || h.Framing == Tunnel)
 	for _, f := range h.Fields {
 		switch {
-		case httprule.HopByHop.Has(f.ID), f.ID == TransferEncoding, f.ID == Host && !h.response, connectionNamed[strings.ToLower(string(f.Name.Of(raw)))]:
-		case f.ID == Expect && h.Minor == 0 && !h.response:
-		case f.ID == ContentLength && bare:
-		case f.ID == ContentLength && h.rewritten != 0:
+		case httprule.HopByHop.Has(f.ID), f.ID == httprule.TransferEncoding, f.ID == httprule.Host && !h.response, connectionNamed[strings.ToLower(string(f.Name.Of(raw)))]:
+		case f.ID == httprule.Expect && h.Minor == 0 && !h.response:
+		case f.ID == httprule.ContentLength && bare:
+		case f.ID == httprule.ContentLength && h.rewritten != 0:
 			v.fields["Content-Length"] = []string{fmt.Sprint(h.length)}
-		case f.ID == Trailer && h.seenIDs.Has(TransferEncoding) && !bare: // net/http removes Trailer from the fields
+		case f.ID == httprule.Trailer && h.seenIDs.Has(httprule.TransferEncoding) && !bare: // net/http removes Trailer from the fields
 		default:
 			add("", raw, f)
 		}
@@ -142,7 +142,7 @@ func ourView(raw []byte, o outcome) (v theirView, err error) {
 		v.fields["Cache-Control"] = []string{"no-cache"} // net/http adds Cache-Control
 	}
 	coding := "[]"
-	if h.seenIDs.Has(TransferEncoding) && !bare {
+	if h.seenIDs.Has(httprule.TransferEncoding) && !bare {
 		coding = "[chunked]"
 	}
 	if h.response {

@@ -75,7 +75,7 @@ func editable(name string) error {
 	if len(b) == 0 || httprule.Past(b, 0, httprule.TokenChar) != len(b) {
 		return fmt.Errorf("http1: field name %q: use letters, digits and hyphens", name)
 	}
-	if (httprule.HopByHop | httprule.Framing | httprule.SetOf(Host, Expect, Trailer)).Has(httprule.FieldID(b)) {
+	if (httprule.HopByHop | httprule.Framing | httprule.SetOf(httprule.Host, httprule.Expect, httprule.Trailer)).Has(httprule.FieldID(b)) {
 		return fmt.Errorf("http1: field %s belongs to the proxy: it cannot be set, added or removed by a route", name)
 	}
 	return nil

@@ -76,20 +76,20 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 		drop |= httprule.SetOf(httprule.MaxForwards)
 	}
 	if e.Host != "" || h.Form == Absolute || h.Form == Authority {
-		drop |= httprule.SetOf(Host)
+		drop |= httprule.SetOf(httprule.Host)
 	}
 	if e.NoExpect || h.Minor == 0 {
-		drop |= httprule.SetOf(Expect)
+		drop |= httprule.SetOf(httprule.Expect)
 	}
 	if e.ForwardedFor != "" || e.NoForwardedFor && !e.KeepForwarded {
-		drop |= httprule.SetOf(XForwardedFor)
+		drop |= httprule.SetOf(httprule.XForwardedFor)
 	}
-	keepProto := e.KeepForwarded && h.seenIDs.Has(XForwardedProto)
+	keepProto := e.KeepForwarded && h.seenIDs.Has(httprule.XForwardedProto)
 	if e.Proto != "" && !keepProto {
-		drop |= httprule.SetOf(XForwardedProto)
+		drop |= httprule.SetOf(httprule.XForwardedProto)
 	}
 	if e.ClientCert != "" || e.NoClientCert {
-		drop |= httprule.SetOf(XForwardedClientCert)
+		drop |= httprule.SetOf(httprule.XForwardedClientCert)
 	}
 	upgrade := e.Upgrade && h.Upgrade
 
@@ -98,7 +98,7 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 		dst = appendRequestLine(dst, data, h, e)
 		from = h.line.End
 	}
-	if drop.Has(Host) || !h.seenIDs.Has(Host) {
+	if drop.Has(httprule.Host) || !h.seenIDs.Has(httprule.Host) {
 		dst = append(dst, data[from:h.line.End]...)
 		from = h.line.End
 		dst = append(dst, "Host: "...)
@@ -117,14 +117,14 @@ func AppendRequest(dst, data []byte, h *Head, e *RequestEdit) []byte {
 	if e.ForwardedFor != "" {
 		dst = append(dst, "X-Forwarded-For: "...)
 		if e.KeepForwarded {
-			dst = h.appendValues(dst, data, XForwardedFor, e.Fields)
+			dst = h.appendValues(dst, data, httprule.XForwardedFor, e.Fields)
 		}
 		dst = append(append(dst, e.ForwardedFor...), "\r\n"...)
 	}
 	if e.ClientCert != "" {
 		dst = append(dst, "X-Forwarded-Client-Cert: "...)
 		if !e.NoClientCert {
-			dst = h.appendValues(dst, data, XForwardedClientCert, e.Fields)
+			dst = h.appendValues(dst, data, httprule.XForwardedClientCert, e.Fields)
 		}
 		dst = append(append(dst, e.ClientCert...), "\r\n"...)
 	}
@@ -174,7 +174,7 @@ func AppendPath(dst, path []byte, strip int, prefix string) []byte {
 }
 
 // appendValues appends the values of the fields with that ID which are forwarded, each followed by a comma.
-func (h *Head) appendValues(dst, data []byte, id ID, e *Edits) []byte {
+func (h *Head) appendValues(dst, data []byte, id httprule.ID, e *Edits) []byte {
 	if !h.seenIDs.Has(id) {
 		return dst
 	}
@@ -225,7 +225,7 @@ func (h *Head) appendFraming(dst []byte) []byte {
 	if h.rewritten == 0 {
 		return dst
 	}
-	if h.rewritten.Has(TransferEncoding) {
+	if h.rewritten.Has(httprule.TransferEncoding) {
 		return append(dst, "Transfer-Encoding: chunked\r\n"...)
 	}
 	return appendLength(dst, h.length)

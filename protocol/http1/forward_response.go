@@ -45,7 +45,7 @@ func AppendResponse(dst, data []byte, h *Head, e *ResponseEdit) []byte {
 	}
 	closes := e.Close || h.Framing == UntilClose
 	if e.Decoded && h.Framing == Chunked {
-		drop |= httprule.Framing | httprule.SetOf(Trailer)
+		drop |= httprule.Framing | httprule.SetOf(httprule.Trailer)
 		frames, closes = false, true
 	}
 

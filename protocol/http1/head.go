@@ -140,7 +140,7 @@ func (h *Head) Nth(data []byte, name string, n int) []byte {
 }
 
 // Find returns the first field with the ID. id must not be Other.
-func (h *Head) Find(id ID) (Field, bool) {
+func (h *Head) Find(id httprule.ID) (Field, bool) {
 	if h.seenIDs.Has(id) {
 		for _, f := range h.Fields {
 			if f.ID == id {
@@ -154,7 +154,7 @@ func (h *Head) Find(id ID) (Field, bool) {
 // ContentLength returns the value of the Content-Length field in bytes, or -1 if there is none. A response to HEAD has the length
 // that a response to GET would have (RFC 9110, section 8.6).
 func (h *Head) ContentLength() int64 {
-	if h.seenIDs.Has(ContentLength) {
+	if h.seenIDs.Has(httprule.ContentLength) {
 		return h.length
 	}
 	return -1
@@ -177,9 +177,9 @@ func (h *Head) refuse(status, offset int, reason string) error {
 // false. It skips the fields that are meant for one connection (RFC 9110, section 7.6.1), the framing fields, Host and Expect.
 // name and value are views of data, the bytes that h was parsed from.
 func (h *Head) Forwarded(data []byte, yield func(name, value []byte) bool) {
-	drop := httprule.HopByHop | httprule.Framing | httprule.SetOf(Expect)
+	drop := httprule.HopByHop | httprule.Framing | httprule.SetOf(httprule.Expect)
 	if !h.response {
-		drop |= httprule.SetOf(Host)
+		drop |= httprule.SetOf(httprule.Host)
 	}
 	for i := range h.Fields {
 		f := &h.Fields[i]

@@ -16,7 +16,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		return h.refuse(400, int(f.Value.Start), reason+" in "+quote(data[f.Name.Start:next]))
 	}
 	switch f.ID {
-	case Host:
+	case httprule.Host:
 		if h.response {
 			return nil
 		}
@@ -27,7 +27,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 			return bad("no host name, with or without a port,")
 		}
 		h.hostField = f.Value
-	case ContentLength:
+	case httprule.ContentLength:
 		if again {
 			return bad("a second Content-Length field")
 		}
@@ -37,7 +37,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		}
 		h.length = n
 		h.checkCanonical(data, f, next, len(value) == 1 || value[0] != '0')
-	case TransferEncoding:
+	case httprule.TransferEncoding:
 		if again {
 			return bad("a second Transfer-Encoding field")
 		}
@@ -45,9 +45,9 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 			return bad("a transfer coding other than chunked")
 		}
 		h.checkCanonical(data, f, next, string(value) == "chunked")
-	case Connection:
+	case httprule.Connection:
 		return h.takeConnection(data, f, bad)
-	case Trailer:
+	case httprule.Trailer:
 		for at := f.Value; ; {
 			name, rest, ok := nextListToken(data, at)
 			if !ok {
@@ -61,11 +61,11 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 			}
 			at = rest
 		}
-	case TE:
+	case httprule.TE:
 		for item := range bytes.SplitSeq(value, []byte{','}) {
 			h.options.trailers = h.options.trailers || bytes.EqualFold(bytes.TrimSpace(item), []byte("trailers"))
 		}
-	case Expect:
+	case httprule.Expect:
 		if h.response || h.Minor == 0 {
 			return nil // RFC 9110, section 10.1.1: ignore Expect in a response and in HTTP/1.0
 		}
@@ -77,7 +77,7 @@ func (h *Head) takeField(data []byte, f Field, next int) error {
 		if again { // RFC 6455, section 11.3.1
 			return bad("a second Sec-WebSocket-Key field")
 		}
-	case Upgrade:
+	case httprule.Upgrade:
 		if again {
 			return bad("a second Upgrade field")
 		}
@@ -114,7 +114,7 @@ func (h *Head) takeConnection(data []byte, f Field, bad func(string) error) erro
 			h.options.upgrades = true
 		case httprule.EqualFold(name, "te"):
 			// The forwarded head has no TE field or a new one.
-		case (httprule.Framing | httprule.SetOf(Host, Expect)).Has(httprule.FieldID(name)):
+		case (httprule.Framing | httprule.SetOf(httprule.Host, httprule.Expect)).Has(httprule.FieldID(name)):
 			return bad("a Connection option that would drop a field the message cannot do without")
 		case h.connectionNamedCount == maxNamed:
 			return bad(fmt.Sprintf("more than %d fields named", maxNamed))
@@ -143,7 +143,7 @@ func nextListToken(data []byte, list Span) (name, rest Span, ok bool) {
 
 // finishHead sets the framing and KeepAlive, which depend on the whole head.
 func (h *Head) finishHead(l *Limits) error {
-	hasLength, chunked := h.seenIDs.Has(ContentLength), h.seenIDs.Has(TransferEncoding)
+	hasLength, chunked := h.seenIDs.Has(httprule.ContentLength), h.seenIDs.Has(httprule.TransferEncoding)
 	switch {
 	case hasLength && chunked:
 		return h.refuse(400, h.fieldsEnd, "both Content-Length and Transfer-Encoding")

@@ -88,7 +88,7 @@ func (h *Head) parseFields(data []byte, l *Limits) (int, error) {
 		id := httprule.FieldID(data[pos:colon])
 		f := Field{Name: span(pos, colon), Value: span(start, httprule.TrimTrailingSpace(data, start, end)), ID: id}
 		h.Fields = append(h.Fields, f)
-		if id != Other {
+		if id != httprule.Other {
 			if err := h.takeField(data, f, next); err != nil {
 				return 0, err
 			}

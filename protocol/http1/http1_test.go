@@ -152,10 +152,10 @@ func TestBodyEnd(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	d, h := mustRequest(t, "GET / HTTP/1.1\nHost: x\nTraceParent: 00-1-2-01\nA: 1\n\n")
-	if f, ok := h.Find(Traceparent); !ok || string(f.Value.Of(d)) != "00-1-2-01" {
+	if f, ok := h.Find(httprule.Traceparent); !ok || string(f.Value.Of(d)) != "00-1-2-01" {
 		t.Errorf("traceparent: %v, %v", f, ok)
 	}
-	if f, ok := h.Find(Cookie); ok {
+	if f, ok := h.Find(httprule.Cookie); ok {
 		t.Errorf("a cookie where there is none: %v", f)
 	}
 	if got := h.Get(d, "b"); got != nil {
@@ -171,13 +171,13 @@ func TestClassify(t *testing.T) {
 	}
 	for id, name := range names[1:] {
 		for _, n := range []string{name, strings.ToLower(name), strings.ToUpper(name)} {
-			if got := httprule.FieldID([]byte(n)); got != ID(id+1) {
+			if got := httprule.FieldID([]byte(n)); got != httprule.ID(id+1) {
 				t.Errorf("%s is %d, want %d", n, got, id+1)
 			}
 			for i := range n {
 				other := []byte(n)
 				other[i] ^= 0x01
-				if got := httprule.FieldID(other); got != Other {
+				if got := httprule.FieldID(other); got != httprule.Other {
 					t.Errorf("%s is %d, want Other", other, got)
 				}
 			}

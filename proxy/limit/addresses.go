@@ -101,18 +101,6 @@ func (a *addresses) leave(ticket uint32) {
 	}
 }
 
-// len returns the number of networks that have a connection.
-func (a *addresses) len() int {
-	n := 0
-	for i := range a.shards {
-		s := &a.shards[i]
-		s.mu.Lock()
-		n += len(s.index)
-		s.mu.Unlock()
-	}
-	return n
-}
-
 // networkOfText is networkOf for an address in text form.
 func networkOfText(s string) network {
 	a, err := netip.ParseAddr(s)
