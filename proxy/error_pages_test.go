@@ -224,11 +224,11 @@ func TestErrorPagesOfGRPC(t *testing.T) {
 // TestErrorPagesReload: a page is that of the last configuration, and what cannot be read is named.
 func TestErrorPagesReload(t *testing.T) {
 	t.Parallel()
-	file := page(t, "page.txt", "first")
+	file, dead := page(t, "page.txt", "first"), proxytest.DeadAddr(t)
 	cfg := func(pages ...exchange.ErrorPage) *Config {
 		return &Config{
 			Loops: 2, Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: HTTP1, Cluster: "c", ErrorPages: pages}},
-			Clusters: []upstream.Config{cluster1("c", proxytest.DeadAddr(t))},
+			Clusters: []upstream.Config{cluster1("c", dead)},
 		}
 	}
 	all := exchange.ErrorPage{Statuses: []int{503}, File: file}
@@ -245,9 +245,14 @@ func TestErrorPagesReload(t *testing.T) {
 	if got := body(); got != "first" {
 		t.Errorf("before the reload: got %q", got)
 	}
-	if err := p.Reload(cfg(all)); err != nil {
+	change, err := p.Prepare(cfg(all))
+	if err != nil {
 		t.Fatal(err)
 	}
+	if got, want := change.String(), "the content of error_pages"; got != want {
+		t.Errorf("the change is %q, want %q", got, want)
+	}
+	change.Commit()
 	if got := body(); got != "second" {
 		t.Errorf("after the reload: got %q", got)
 	}
