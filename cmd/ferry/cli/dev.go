@@ -49,6 +49,9 @@ func (c *devCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil { // the paths of open files have no symbolic links
+		dir = resolved
+	}
 	project, err := scaffold.Load(dir)
 	if err != nil {
 		return usageError{err}
@@ -118,9 +121,10 @@ type source struct {
 func (s source) same(other source) bool { return s.sum == other.sum }
 
 // sources returns the files of the folder that the build reads, without what is built and hidden, and without a file that the output goes to: it changes with
-// each build. A file that is as it was before is not read again.
+// each build. A file that is as it was before is not read again, and one that a process still writes, such as tee, is as it was before.
 func (d *development) sources(before map[string]source) map[string]source {
 	all := map[string]source{}
+	var changed []string
 	var output []fs.FileInfo
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		if info, err := f.Stat(); err == nil {
@@ -143,11 +147,22 @@ func (d *development) sources(before map[string]source) map[string]source {
 			s := source{info.ModTime(), info.Size(), before[path].sum}
 			if s != before[path] {
 				s.sum = sumOf(path)
+				changed = append(changed, path)
 			}
 			all[path] = s
 		}
 		return nil
 	})
+	if len(changed) == 0 {
+		return all
+	}
+	for path := range openForWriting(changed) {
+		if s, known := before[path]; known {
+			all[path] = s
+		} else {
+			delete(all, path)
+		}
+	}
 	return all
 }
 

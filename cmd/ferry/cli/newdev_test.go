@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -218,7 +219,7 @@ func TestDevSources(t *testing.T) {
 		"go":                      {scaffold.Project{Build: []string{"/usr/bin/go1.26.1", "build"}}, stdout, []string{code}},
 		"another program":         {scaffold.Project{Build: []string{"make"}}, f, []string{data, code}}, // ferry dev > out
 		"without a build":         {scaffold.Project{Wasm: "f.wasm"}, f, []string{data, code}},
-		"what function.yaml says": {scaffold.Project{Build: []string{"make"}, Watch: []string{"*.json", "out"}}, stdout, []string{data, out}},
+		"what function.yaml says": {scaffold.Project{Build: []string{"make"}, Watch: []string{"*.json", "f.wasm"}}, stdout, []string{data, filepath.Join(dir, "f.wasm")}},
 	} {
 		os.Stdout = row.stdout
 		d := &development{dir: dir, project: row.project}
@@ -235,6 +236,41 @@ func TestDevSources(t *testing.T) {
 	writeText(t, code, "other")
 	if changed := d.sources(touched); !first[code].same(touched[code]) || touched[code].same(changed[code]) {
 		t.Errorf("got %v, touched %v, changed %v", first, touched, changed)
+	}
+}
+
+// TestDevTee: a file that somebody still writes, as tee does behind ferry dev, makes ferry dev build nothing before it is closed.
+func TestDevTee(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells which files are open")
+	}
+	dir := t.TempDir()
+	d := &development{dir: dir, project: scaffold.Project{Build: []string{"make"}}}
+	out := filepath.Join(dir, "out")
+	f, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.sources(map[string]source{})
+	if _, err := f.WriteString("a message\n"); err != nil {
+		t.Fatal(err)
+	}
+	if open := d.sources(first); len(first)+len(open) > 0 {
+		t.Errorf("while it is open: got %v, then %v", first, open)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	closed := d.sources(first)
+	if f, err = os.OpenFile(out, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("another\n"); err != nil {
+		t.Fatal(err)
+	}
+	if again := d.sources(closed); len(closed) != 1 || !maps.Equal(closed, again) {
+		t.Errorf("closed: got %v, and open again: %v", closed, again)
 	}
 }
 
