@@ -3,7 +3,9 @@ package node
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -215,6 +217,42 @@ func TestWatchDependencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.awaitLog("configuration applied: nothing has changed")
+}
+
+// TestWatchErrorPages: the file of an error page is watched, and a page is that of the configuration which counts.
+func TestWatchErrorPages(t *testing.T) {
+	t.Parallel()
+	page := filepath.Join(t.TempDir(), "page.txt")
+	writeSecret(t, page, "first")
+	pages := fmt.Sprintf("cluster: web, error_pages: [{statuses: [400], file: '%s'}]}", page)
+	w := watch(t, strings.Replace(fmt.Sprintf(watchedYAML, "''", web(t, "a")), "cluster: web}", pages, 1))
+	body := func() string {
+		r, err := http.Get("http://" + strings.TrimPrefix(w.node.proxy.Addresses()[0], "http1://") + "/%00")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = r.Body.Close() }()
+		got, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(got)
+	}
+	if got := body(); got != "first\n" {
+		t.Errorf("got %q", got)
+	}
+	writeSecret(t, page, "second")
+	w.awaitLog("configuration applied", "error_pages")
+	if got := body(); got != "second\n" {
+		t.Errorf("after a change: got %q", got)
+	}
+	if err := os.Remove(page); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitLog("refused", w.file+":4:", "error_pages[0].file", page)
+	if got := body(); got != "second\n" {
+		t.Errorf("after the file is gone: got %q", got)
+	}
 }
 
 // TestPhasesOfUnreadableFile: a reload of a file that cannot be read has a beginning and an end for a supervisor.
