@@ -217,6 +217,10 @@ func TestWatchDependencies(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.awaitLog("configuration applied: nothing has changed")
+	write("conf.d/a.yaml", fmt.Sprintf("admin: {hosts: [edge-3.example.com], token_file: '%s'}\n", at("late")))
+	w.awaitLog("refused", at("late"))
+	write("late", "a-token-that-comes-after-the-configuration")
+	w.awaitLog("configuration applied", "section=admin", "admin.hosts", "admin.token_file")
 }
 
 // TestWatchErrorPages: the file of an error page is watched, and a page is that of the configuration which counts.

@@ -59,10 +59,16 @@ func (s *Source) Config(with Program) (*Config, error) { return s.ConfigAfter(wi
 // ConfigAfter is Config for the next configuration of a proxy that runs with before, or nil: see proxy.Config.CompileAfter.
 func (s *Source) ConfigAfter(with Program, before *proxy.Compiled) (*Config, error) {
 	cfg, errs := s.config(with, before)
-	if len(errs) > 0 {
-		return nil, s.masked(sorted(errs))
+	if len(errs) == 0 {
+		return cfg, nil
 	}
-	return cfg, nil
+	if cfg != nil {
+		for _, file := range cfg.ContentFiles() { // the fault may be theirs, so the configuration is read again when they change
+			text, _ := readText(file)
+			s.note(file, text)
+		}
+	}
+	return nil, s.masked(sorted(errs))
 }
 
 func (s *Source) config(with Program, before *proxy.Compiled) (cfg *Config, errs Errors) {
