@@ -2,6 +2,8 @@ package engine
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"example.com/ferry/internal/topic"
 )
@@ -53,6 +55,32 @@ func (c Config) Check() error {
 	} {
 		if bound.value < 0 {
 			return fmt.Errorf("engine: stream %q: %s is negative: %d", c.Name, bound.name, bound.value)
+		}
+	}
+	return nil
+}
+
+// CheckTag returns an error if a stream with that Config cannot store records with a tag.
+func (c Config) CheckTag(tag string) error {
+	if err := topic.CheckTag(tag); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(c.Tags, func(filter string) bool { return topic.Match(filter, tag) }) {
+		return fmt.Errorf("tag %q matches none of the tags of the stream: %s", tag, strings.Join(c.Tags, ", "))
+	}
+	return nil
+}
+
+// CheckBeside returns an error if a tag would be stored by a stream with that Config and by one of another name.
+func (c Config) CheckBeside(other Config) error {
+	if other.Name == c.Name {
+		return nil
+	}
+	for _, theirs := range other.Tags {
+		for _, ours := range c.Tags {
+			if topic.Overlap(theirs, ours) {
+				return fmt.Errorf("streams %q and %q would both store tags that match %q and %q: change the tags of one", other.Name, c.Name, theirs, ours)
+			}
 		}
 	}
 	return nil

@@ -120,6 +120,17 @@ type Range struct {
 	First, Count uint64
 }
 
+// Pass reports whether a record is in one of the ranges, which are sorted. The sequence numbers of its calls increase: ranges before them are
+// removed.
+func Pass(ranges *[]Range, sequence uint64) bool {
+	r := *ranges
+	for len(r) > 0 && sequence >= r[0].First+r[0].Count {
+		r = r[1:]
+	}
+	*ranges = r
+	return len(r) > 0 && sequence >= r[0].First
+}
+
 // Info is the state of a stream.
 type Info struct {
 	Config   Config

@@ -131,7 +131,7 @@ func (c *cursor) read(ctx context.Context, limit, bytes int) error {
 // take gathers a record that matches. It returns false if there is no room for the record, or none for another one.
 func (c *cursor) take(v log.View) (more bool) {
 	tag, ok := c.tags.match(v.Tag())
-	if !ok || skips(&c.done, v.Sequence()) {
+	if !ok || engine.Pass(&c.done, v.Sequence()) {
 		return true
 	}
 	size := v.PayloadSize()
@@ -142,14 +142,6 @@ func (c *cursor) take(v log.View) (more bool) {
 	c.room -= size
 	c.records = append(c.records, v.Record(tag))
 	return len(c.records) < c.limit
-}
-
-// skips reports whether a record is in done. The sequence numbers of its calls increase; ranges before them are removed from done.
-func skips(done *[]engine.Range, sequence uint64) bool {
-	for len(*done) > 0 && sequence >= (*done)[0].First+(*done)[0].Count {
-		*done = (*done)[1:]
-	}
-	return len(*done) > 0 && sequence >= (*done)[0].First
 }
 
 // Position returns what the cursor began with.

@@ -188,7 +188,7 @@ func (s *stream) lag(ctx context.Context, c *engine.CursorInfo) (uint64, error) 
 	if done := c.Position.Done; len(done) > 0 {
 		last := done[len(done)-1]
 		err := s.scan(ctx, c.Filter, done[0].First, last.First+last.Count, func(v *log.View, _ string) {
-			if skips(&done, v.Sequence()) && n > 0 {
+			if engine.Pass(&done, v.Sequence()) && n > 0 {
 				n--
 			}
 		})

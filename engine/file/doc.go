@@ -9,5 +9,6 @@
 // engine/memory; they end with the process.
 package file
 
-// Files: an engine that keeps streams in files, on engine/log: stream.go appends, retention.go removes, ids.go has the IDs,
-// cursor.go reads, cursors.go has the named cursors and positions.go their file, restore.go makes a stream from an archive.
+// Files: an engine that keeps streams in files, on engine/log: stream.go appends, retention.go removes, ids.go keeps the IDs
+// over restarts (engine/internal/ids), cursor.go reads, cursors.go has the named cursors and positions.go their file, restore.go
+// makes a stream from an archive, verify.go looks for damage.

@@ -17,7 +17,6 @@ import (
 	"example.com/ferry/engine/memory"
 	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/internal/filelock"
-	"example.com/ferry/internal/topic"
 )
 
 // Config configures an Engine.
@@ -196,23 +195,13 @@ func (e *Engine) admit(c engine.Config) error {
 	if file && c.InMemory || volatile && !c.InMemory {
 		return &engine.UnsupportedError{Engine: engineName, Stream: c.Name, Field: "storage", Why: "the stream exists with another storage: remove it first, or give this one another name"}
 	}
-	overlap := func(name string, tags []string) error {
-		for _, theirs := range tags {
-			for _, ours := range c.Tags {
-				if name != c.Name && topic.Overlap(theirs, ours) {
-					return fmt.Errorf("streams %q and %q would both store tags that match %q and %q: change the tags of one", name, c.Name, theirs, ours)
-				}
-			}
-		}
-		return nil
-	}
-	for name, other := range e.streams {
-		if err := overlap(name, other.configured().Tags); err != nil {
+	for _, other := range e.streams {
+		if err := c.CheckBeside(other.configured()); err != nil {
 			return err
 		}
 	}
-	for name, other := range e.volatile {
-		if err := overlap(name, other.Tags); err != nil {
+	for _, other := range e.volatile {
+		if err := c.CheckBeside(other); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/ids"
 	"example.com/ferry/engine/log"
 	"example.com/ferry/internal/topic"
 )
@@ -35,7 +36,8 @@ type stream struct {
 	mu       sync.Mutex // taken before the lock of log
 	config   engine.Config
 	allowed  map[string]bool // tags that match config.Tags; the last ones
-	ids      duplicates
+	ids      ids.Known
+	idsKept  uint64                 // the records of all IDs are in segments from this number on
 	perTag   map[string]*tagRecords // nil without MaxPerTag
 	expiry   *time.Timer            // calls expired; nil if there was no MaxAge yet
 	expiring bool                   // expiry runs
@@ -127,17 +129,17 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 			refused.Why = why
 			continue
 		}
-		var id knownID
+		var id ids.ID
 		if r.ID != "" {
-			if id = newKnownID(r.Tag, r.ID, 0, stored); s.ids.seen(&id, s.config.DuplicateWindow) {
+			if id = ids.New(r.Tag, r.ID, 0, stored); s.ids.Has(&id, s.config.DuplicateWindow) {
 				s.repeated.Add(1)
 				continue
 			}
 		}
 		n := s.log.Append(r, stored)
 		if r.ID != "" {
-			id.sequence, id.kept = n, n
-			s.ids.add(id)
+			id.Sequence, id.Kept = n, n
+			s.ids.Add(id)
 		}
 	}
 	s.pending.Add(bytes)
@@ -171,11 +173,8 @@ func (s *stream) refusal(r *engine.Record) string {
 	if s.allowed[r.Tag] {
 		return ""
 	}
-	if err := topic.CheckTag(r.Tag); err != nil {
+	if err := s.config.CheckTag(r.Tag); err != nil {
 		return err.Error()
-	}
-	if !slices.ContainsFunc(s.config.Tags, func(filter string) bool { return topic.Match(filter, r.Tag) }) {
-		return fmt.Sprintf("tag %q matches none of the tags of the stream: %s", r.Tag, strings.Join(s.config.Tags, ", "))
 	}
 	if len(s.allowed) == maxTags {
 		clear(s.allowed)

@@ -10,4 +10,4 @@ package log
 
 // Files: the records of a stream in numbered segments: frame.go and segment.go are the bytes (docs/log-format.md), log.go
 // appends and removes, writer.go writes and syncs groups, reader.go reads with walker.go, open.go recovers, compact.go
-// copies what is left; numbers.go is the set of removed numbers, store.go the files.
+// copies what is left; numbers.go is the set of removed numbers, store.go the files, and verify.go looks for damage.

@@ -73,7 +73,7 @@ func (c *cursor) read(limit, bytes int) (end bool, err error) {
 			}
 			return true, nil
 		}
-		if !c.skips(e.sequence) && c.matcher.matches(e.tag) {
+		if !engine.Pass(&c.done, e.sequence) && c.matcher.matches(e.tag) {
 			if bytes -= e.payload; len(c.records) > 0 && bytes < 0 {
 				return false, nil
 			}
@@ -86,14 +86,6 @@ func (c *cursor) read(limit, bytes int) (end bool, err error) {
 		p = s.log.next(p)
 	}
 	return false, nil
-}
-
-// skips reports whether a record was done when the cursor was opened. The sequence numbers of its calls increase.
-func (c *cursor) skips(sequence uint64) bool {
-	for len(c.done) > 0 && sequence >= c.done[0].First+c.done[0].Count {
-		c.done = c.done[1:]
-	}
-	return len(c.done) > 0 && sequence >= c.done[0].First
 }
 
 // Commit stores the Position of a named cursor.

@@ -167,9 +167,9 @@ func (s *stream) lag(ctx context.Context, c *engine.CursorInfo) (uint64, error) 
 		return s.log.countAll(c.Position.Floor), s.err
 	}
 	var n uint64
-	done := cursor{done: c.Position.Done}
+	done := c.Position.Done
 	err := s.scan(ctx, c.Position.Floor+1, 0, func(e *entry) {
-		if !done.skips(e.sequence) && m.matches(e.tag) {
+		if !engine.Pass(&done, e.sequence) && m.matches(e.tag) {
 			n++
 		}
 	})

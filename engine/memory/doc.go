@@ -10,5 +10,5 @@
 package memory
 
 // Files: an engine that keeps streams in the process: log.go is the records of a stream in segments (segment.go), stream.go
-// appends and retains, cursor.go reads, cursors.go has the named cursors, duplicates.go the IDs; completions.go reports what
-// is stored.
+// appends and retains, cursor.go reads, cursors.go has the named cursors; completions.go reports what is stored. The IDs are in
+// engine/internal/ids.

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"example.com/ferry/engine"
-	"example.com/ferry/internal/topic"
 )
 
 // DefaultMaxBytes bounds a stream whose Config.MaxBytes is 0.
@@ -52,16 +51,9 @@ func (e *Engine) Open(_ context.Context, c engine.Config) (engine.Stream, error)
 	if e.closed {
 		return nil, engine.ErrClosed
 	}
-	for name, other := range e.streams {
-		if name == c.Name {
-			continue
-		}
-		for _, theirs := range other.tags() {
-			for _, ours := range c.Tags {
-				if topic.Overlap(theirs, ours) {
-					return nil, fmt.Errorf("streams %q and %q would both store tags that match %q and %q: change the tags of one", name, c.Name, theirs, ours)
-				}
-			}
+	for _, other := range e.streams {
+		if err := c.CheckBeside(other.configured()); err != nil {
+			return nil, err
 		}
 	}
 	if s := e.streams[c.Name]; s != nil {

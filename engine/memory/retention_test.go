@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,25 +43,4 @@ func TestAgeFreesMemory(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// TestRememberedIDsAreBounded stores more IDs than may be remembered.
-func TestRememberedIDsAreBounded(t *testing.T) {
-	d := duplicates{window: time.Hour, limit: 100 * (idOverhead + 4)}
-	for i := range 1000 {
-		id := fmt.Sprintf("%04d", i)
-		if d.seen(id, int64(i)) {
-			t.Fatalf("ID %s was never stored", id)
-		}
-		d.add(id, int64(i))
-	}
-	if len(d.known) > 101 {
-		t.Errorf("%d IDs are remembered, want at most 101", len(d.known))
-	}
-	if !d.seen("0999", 1000) || d.seen("0000", 1000) {
-		t.Error("the newest IDs must be remembered, and the oldest forgotten")
-	}
-	if d.seen("0999", 1000+int64(time.Hour)) || d.bytes != 0 || d.known != nil {
-		t.Errorf("after the window %d IDs of %d bytes are remembered", len(d.known), d.bytes)
-	}
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/ids"
 	"example.com/ferry/internal/topic"
 )
 
@@ -22,17 +22,17 @@ type stream struct {
 	pending     atomic.Int64
 	repeated    atomic.Uint64 // records that were not stored because of their IDs
 
-	mu         sync.Mutex
-	config     engine.Config
-	log        log
-	duplicates duplicates
-	expiry     *time.Timer // calls expired; nil if there was no MaxAge yet
-	expiring   bool        // expiry runs
-	named      map[string]*namedCursor
-	open       map[*cursor]struct{}
-	waiting    []*cursor // cursors to wake when a record is appended
-	closing    bool      // the engine waits for the last calls of done
-	err        error     // why the stream has ended
+	mu       sync.Mutex
+	config   engine.Config
+	log      log
+	ids      ids.Known
+	expiry   *time.Timer // calls expired; nil if there was no MaxAge yet
+	expiring bool        // expiry runs
+	named    map[string]*namedCursor
+	open     map[*cursor]struct{}
+	waiting  []*cursor // cursors to wake when a record is appended
+	closing  bool      // the engine waits for the last calls of done
+	err      error     // why the stream has ended
 }
 
 var (
@@ -58,7 +58,7 @@ func (s *stream) configure(c engine.Config) {
 	s.config = c
 	s.log.bound(c.MaxBytes)
 	s.log.trackTags(c.MaxPerTag > 0)
-	s.duplicates.window, s.duplicates.limit = c.DuplicateWindow, c.MaxBytes
+	s.ids.Configure(c.SharedIDs, c.MaxBytes)
 	if c.MaxPerTag > 0 {
 		for _, t := range s.log.tags {
 			s.log.boundTag(t, c.MaxPerTag)
@@ -68,11 +68,10 @@ func (s *stream) configure(c engine.Config) {
 	s.expire(time.Now().UnixNano())
 }
 
-// tags returns the filters of the stream.
-func (s *stream) tags() []string {
+func (s *stream) configured() engine.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.config.Tags
+	return s.config
 }
 
 // Append stores records at once. A goroutine calls done.
@@ -96,13 +95,13 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 		}
 		id := ""
 		if r.ID != "" {
-			known := s.idOf(r)
-			if s.duplicates.seen(known, now) {
+			known := ids.New(r.Tag, r.ID, 0, now)
+			if s.ids.Has(&known, s.config.DuplicateWindow) {
 				s.repeated.Add(1)
 				continue
 			}
-			id = known[len(known)-len(r.ID):]
-			s.duplicates.add(known, now)
+			id = known.ID()
+			s.ids.Add(known)
 		}
 		s.log.append(r, now, id)
 		if s.config.MaxPerTag > 0 {
@@ -118,15 +117,6 @@ func (s *stream) Append(records []engine.Record, done func(error)) {
 		call.err = &engine.AppendError{Stream: s.config.Name, Refused: refused.Refused, Why: refused.Why}
 	}
 	s.completions.add(call)
-}
-
-// idOf returns what identifies r among the records of the stream: its ID, behind its tag unless the stream's tags share their IDs. A
-// tag has no zero byte.
-func (s *stream) idOf(r *engine.Record) string {
-	if s.config.SharedIDs {
-		return strings.Clone(r.ID)
-	}
-	return r.Tag + "\x00" + r.ID
 }
 
 // Duplicates returns how many records were not stored because of their IDs.
@@ -148,11 +138,8 @@ func (s *stream) refusal(r *engine.Record) string {
 	if s.log.tags[r.Tag] != nil {
 		return ""
 	}
-	if err := topic.CheckTag(r.Tag); err != nil {
+	if err := s.config.CheckTag(r.Tag); err != nil {
 		return err.Error()
-	}
-	if !slices.ContainsFunc(s.config.Tags, func(filter string) bool { return topic.Match(filter, r.Tag) }) {
-		return fmt.Sprintf("tag %q matches none of the tags of the stream: %s", r.Tag, strings.Join(s.config.Tags, ", "))
 	}
 	return ""
 }
@@ -228,7 +215,7 @@ func (s *stream) end(err error) {
 	defer s.mu.Unlock()
 	s.err = err
 	s.log = newLog()
-	s.duplicates = duplicates{}
+	s.ids = ids.Known{}
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}

@@ -147,7 +147,7 @@ func (c *cursor) next(ctx context.Context, wait bool) (engine.Record, error) {
 			}
 			continue
 		}
-		if c.isDone(c.aheadAt.sequence) {
+		if engine.Pass(&c.done, c.aheadAt.sequence) {
 			c.ahead = nil
 			continue
 		}
@@ -194,14 +194,6 @@ func (c *cursor) receive(ctx context.Context, wait bool) error {
 		c.sound = at.sequence
 	}
 	return nil
-}
-
-// isDone reports whether the record with a sequence number is among those done when the cursor was opened. Sequences come in order.
-func (c *cursor) isDone(sequence uint64) bool {
-	for len(c.done) > 0 && sequence >= c.done[0].First+c.done[0].Count {
-		c.done = c.done[1:]
-	}
-	return len(c.done) > 0 && sequence >= c.done[0].First
 }
 
 // Commit implements engine.Cursor.

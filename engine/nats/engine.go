@@ -17,7 +17,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/ferry/engine"
-	"example.com/ferry/internal/topic"
 )
 
 // Engine stores streams in JetStream. All methods may overlap.
@@ -240,12 +239,8 @@ func (e *Engine) overlap(ctx context.Context, c engine.Config, err error) error 
 		return err
 	}
 	for _, other := range all {
-		for _, b := range other.Config.Tags {
-			for _, a := range c.Tags {
-				if other.Config.Name != c.Name && topic.Overlap(a, b) {
-					return fmt.Errorf("engine: streams %q and %q: the tags %q and %q overlap: a tag belongs to one stream", c.Name, other.Config.Name, a, b)
-				}
-			}
+		if err := c.CheckBeside(other.Config); err != nil {
+			return err
 		}
 	}
 	return fmt.Errorf("engine: stream %q: its subjects (%q) overlap those of a JetStream stream that is not ferry's", c.Name, streamConfig(c).Subjects)
