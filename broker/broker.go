@@ -10,6 +10,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker/calls"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
 	"example.com/ferry/broker/stored"
@@ -37,7 +38,7 @@ type Broker struct {
 	routeAge   atomic.Uint64 // routes of another age are built again; changed with mu held
 	cycles     logGate       // of messages that came through too many functions
 
-	mu         sync.Mutex
+	mu         ranks.Mutex[ranks.Broker]
 	identities *Identities // nil until SetIdentities
 	sessions   map[ferry.SourceID]*session
 	lastID     ferry.SourceID

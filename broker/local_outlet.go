@@ -1,9 +1,8 @@
 package broker
 
 import (
-	"sync"
-
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/ranks"
 )
 
 // Message is a message that a Local publishes or receives.
@@ -14,7 +13,7 @@ type Run = outlet.Run
 
 // localOutlet passes messages to the handler of a Local. A Local has one stream, so its lock is that of all queues of the client.
 type localOutlet struct {
-	mu          sync.Mutex
+	mu          ranks.Mutex[ranks.Local]
 	handler     LocalHandler
 	full        bool // the handler has taken fewer messages than it was given, and Resume was not called since
 	closed      bool

@@ -2,9 +2,9 @@ package broker
 
 import (
 	"strings"
-	"sync"
 	"time"
 
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/protocol/native"
 )
 
@@ -21,7 +21,7 @@ const (
 // notices tells a client which of its messages were dropped. It sends a round of NOTICEs a second. Further drops are added up for the
 // next round.
 type notices struct {
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Notices]
 	waiting []native.NoticeFrame // the next round; each tag and code once
 	sentAt  int64                // when the last round was sent, as clock.Now
 	paid    int64                // time up to which the NOTICEs of stored tags have used noticeInterval each, as clock.Now

@@ -2,11 +2,11 @@ package broker
 
 import (
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/broker/stored"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
@@ -24,9 +24,9 @@ type publisher struct {
 	left     atomic.Bool              // the client has given back the grant; changed with mu held
 	carrier  atomic.Pointer[receiver] // of the stream that carries the messages; nil before the first
 
-	mu      sync.Mutex           // held while the client is told something with the number of the tag
-	granted bool                 // the client has received its first window of credit
-	waiting []native.ResultFrame // results of TAGs that wait until nothing withholds the grant
+	mu      ranks.Mutex[ranks.Grant] // held while the client is told something with the number of the tag
+	granted bool                     // the client has received its first window of credit
+	waiting []native.ResultFrame     // results of TAGs that wait until nothing withholds the grant
 }
 
 var _ ledger.Client = (*publisher)(nil)

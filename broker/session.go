@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/broker/calls"
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/broker/stored"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
@@ -37,7 +37,7 @@ type session struct {
 	log      *slog.Logger
 	*connectedState
 
-	mu        sync.Mutex
+	mu        ranks.Mutex[ranks.Session]
 	published map[uint32]*publisher    // indexed by tag number
 	subs      map[uint32]*subscription // indexed by id; the newest may not be part of the routes yet
 	stored    stored.Subs              // those that read streams

@@ -4,9 +4,9 @@ import (
 	"container/list"
 	"fmt"
 	"slices"
-	"sync"
 
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
@@ -33,7 +33,7 @@ type Router struct {
 	streamWindow int
 	mayBeServed  func(service string) bool
 
-	mu       sync.Mutex
+	mu       ranks.Mutex[ranks.Router]
 	services map[string]*service
 	lost     ServiceStats // of services that were replaced, and of calls to services that no client has offered; Name is empty
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/broker/internal/routes"
 	"example.com/ferry/broker/stats"
 	delivery "example.com/ferry/broker/stored/internal/durable"
@@ -28,7 +28,7 @@ type durable struct {
 	stored *Stream
 	name   string
 
-	mu        sync.Mutex
+	mu        ranks.Mutex[ranks.Durable]
 	filter    string            // of all members
 	predicate *routes.Predicate // of all members
 	members   []*member         // those that have joined

@@ -1,11 +1,11 @@
 package stored
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"example.com/ferry/broker/internal/ledger"
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
@@ -32,8 +32,8 @@ type Grant struct {
 	Account ledger.Account
 	tag     *Tag
 
-	order sync.Mutex // held while a run is entered in the account and appended, so that both have the same order
-	lane  *lane      // to the stream of the last append; guarded by order
+	order ranks.Mutex[ranks.Order] // held while a run is entered in the account and appended, so that both have the same order
+	lane  *lane                    // to the stream of the last append; guarded by order
 }
 
 // Init sets the tag, the client, and its window in bytes. It is called before all other methods.
@@ -48,7 +48,7 @@ type lane struct {
 	stream *Stream
 	done   func(error) // appended
 
-	mu      sync.Mutex
+	mu      ranks.Mutex[ranks.Lane]
 	waiting peer.FIFO[laneRun] // that the engine has
 }
 

@@ -1,10 +1,10 @@
 package stored
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"example.com/ferry/broker/internal/ledger"
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/broker/stats"
 )
 
@@ -25,7 +25,7 @@ type Stream struct {
 	reason   atomic.Pointer[string]
 	gone     atomic.Bool // the stream is no longer configured; changed with mu held
 
-	mu       sync.Mutex
+	mu       ranks.Mutex[ranks.Stream]
 	hold     *ledger.Hold // since held has exceeded bound, until it is at most half of it; else nil
 	durables map[string]*durable
 	owners   owners

@@ -3,17 +3,17 @@ package stored
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"example.com/ferry/broker/internal/outlet"
+	"example.com/ferry/broker/internal/ranks"
 	delivery "example.com/ferry/broker/stored/internal/durable"
 	"example.com/ferry/protocol/native"
 )
 
 // Subs is the subscriptions of one client that read streams. All methods may overlap.
 type Subs struct {
-	mu   sync.Mutex
+	mu   ranks.Mutex[ranks.Subs]
 	byID map[uint32]*Sub // nil until used
 }
 

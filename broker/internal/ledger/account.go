@@ -2,9 +2,9 @@ package ledger
 
 import (
 	"slices"
-	"sync"
 	"time"
 
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/internal/peer"
 )
 
@@ -16,7 +16,7 @@ type Account struct {
 	client Client
 	window int
 
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Account]
 	phase  phase
 	credit int     // bytes that the client may still send
 	due    int     // bytes that were routed and have not returned

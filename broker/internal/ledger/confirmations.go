@@ -2,8 +2,8 @@ package ledger
 
 import (
 	"fmt"
-	"sync"
 
+	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 )
@@ -18,7 +18,7 @@ const maxWaitingPings = 1024
 type Confirmations struct {
 	pong func(value uint64)
 
-	mu     sync.Mutex
+	mu     ranks.Mutex[ranks.Confirmations]
 	first  uint64 // number of the first epoch
 	epochs peer.FIFO[epoch]
 	pings  int // in all epochs

@@ -1,13 +1,13 @@
 package ledger
 
-import "sync"
+import "example.com/ferry/broker/internal/ranks"
 
 // Hold is one reason to withhold credit, from the time it begins until Release: a queue that is full, for example. When the queue is full
 // again, that is another Hold. Each method has no effect if what it asks for is done already.
 type Hold struct {
 	of any // with HoldFor
 
-	mu       sync.Mutex
+	mu       ranks.Mutex[ranks.Hold]
 	ended    bool
 	accounts map[*Account]struct{}
 	vacated  func() // called when the last account has left; may be nil
