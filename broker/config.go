@@ -123,68 +123,50 @@ func (c *Config) fill() error {
 	if c.Identify == nil {
 		return errors.New("broker: Config.Identify is missing: broker.Anyone accepts every client")
 	}
-	def := func(v *int, d int) {
-		if *v == 0 {
-			*v = d
+	for _, b := range [...]struct {
+		name               string
+		value              *int
+		standard, low, top int
+	}{
+		{"MaxFrame", &c.MaxFrame, native.DefaultMaxFrame, native.PubHeaderSize, 1 << 30},
+		{"MaxConnections", &c.MaxConnections, 1024, 1, 1 << 24},
+		{"MaxTags", &c.MaxTags, 65536, 1, 1 << 24},
+		{"MaxSubs", &c.MaxSubs, 256, 1, 1 << 16},
+		{"Window", &c.Window, 1 << 20, 1, 1 << 30},
+		{"Queue", &c.Queue, 1 << 20, 1, 1 << 30},
+		{"Streams", &c.Streams, 8, 1, 64},
+		{"MaxCalls", &c.MaxCalls, int(peer.DefaultCallLimits.Calls), 1, 1 << 20},
+		{"CallWindow", &c.CallWindow, int(peer.DefaultCallLimits.Window), 1, 1 << 30},
+		{"CallStreamWindow", &c.CallStreamWindow, int(peer.DefaultCallLimits.StreamWindow), 1, 1 << 30},
+		{"CallQueue", &c.CallQueue, 64 << 20, 1, 1 << 30},
+		{"StoreQueue", &c.StoreQueue, 64 << 20, 1, 1 << 30},
+		{"DurableWindow", &c.DurableWindow, 32 << 20, 1, 1 << 30},
+	} {
+		if *b.value == 0 {
+			*b.value = b.standard
+		}
+		if *b.value < b.low || *b.value > b.top {
+			return fmt.Errorf("broker: Config.%s is %d: want %d to %d", b.name, *b.value, b.low, b.top)
 		}
 	}
-	def(&c.MaxFrame, native.DefaultMaxFrame)
-	def(&c.MaxConnections, 1024)
-	def(&c.MaxTags, 65536)
-	def(&c.MaxSubs, 256)
-	def(&c.Window, 1<<20)
-	def(&c.Queue, 1<<20)
-	def(&c.Streams, 8)
-	def(&c.MaxCalls, int(peer.DefaultCallLimits.Calls))
-	def(&c.CallWindow, int(peer.DefaultCallLimits.Window))
-	def(&c.CallStreamWindow, int(peer.DefaultCallLimits.StreamWindow))
-	def(&c.CallQueue, 64<<20)
-	def(&c.StoreQueue, 64<<20)
-	def(&c.DurableWindow, 32<<20)
-	defTime := func(v *time.Duration, d time.Duration) {
-		if *v == 0 {
-			*v = d
+	for _, b := range [...]struct {
+		name               string
+		value              *time.Duration
+		standard, low, top time.Duration
+	}{
+		{"HandshakeTimeout", &c.HandshakeTimeout, 10 * time.Second, 1, 1 << 62},
+		{"Heartbeat", &c.Heartbeat, 10 * time.Second, time.Millisecond, 1 << 40},
+		{"WriteTimeout", &c.WriteTimeout, 30 * time.Second, 1, 1 << 62},
+	} {
+		if *b.value == 0 {
+			*b.value = b.standard
+		}
+		if *b.value < b.low || *b.value > b.top {
+			return fmt.Errorf("broker: Config.%s is %v: want %v to %v", b.name, *b.value, b.low, b.top)
 		}
 	}
-	defTime(&c.HandshakeTimeout, 10*time.Second)
-	defTime(&c.Heartbeat, 10*time.Second)
-	defTime(&c.WriteTimeout, 30*time.Second)
 	if c.Log == nil {
 		c.Log = slog.Default()
-	}
-	for _, b := range [...]struct {
-		name             string
-		value, low, high int
-	}{
-		{"MaxFrame", c.MaxFrame, native.PubHeaderSize, 1 << 30},
-		{"MaxConnections", c.MaxConnections, 1, 1 << 24},
-		{"MaxTags", c.MaxTags, 1, 1 << 24},
-		{"MaxSubs", c.MaxSubs, 1, 1 << 16},
-		{"Window", c.Window, 1, 1 << 30},
-		{"Queue", c.Queue, 1, 1 << 30},
-		{"Streams", c.Streams, 1, 64},
-		{"MaxCalls", c.MaxCalls, 1, 1 << 20},
-		{"CallWindow", c.CallWindow, 1, 1 << 30},
-		{"CallStreamWindow", c.CallStreamWindow, 1, 1 << 30},
-		{"CallQueue", c.CallQueue, 1, 1 << 30},
-		{"StoreQueue", c.StoreQueue, 1, 1 << 30},
-		{"DurableWindow", c.DurableWindow, 1, 1 << 30},
-	} {
-		if b.value < b.low || b.value > b.high {
-			return fmt.Errorf("broker: Config.%s is %d: want %d to %d", b.name, b.value, b.low, b.high)
-		}
-	}
-	for _, b := range [...]struct {
-		name             string
-		value, low, high time.Duration
-	}{
-		{"HandshakeTimeout", c.HandshakeTimeout, 1, 1 << 62},
-		{"Heartbeat", c.Heartbeat, time.Millisecond, 1 << 40},
-		{"WriteTimeout", c.WriteTimeout, 1, 1 << 62},
-	} {
-		if b.value < b.low || b.value > b.high {
-			return fmt.Errorf("broker: Config.%s is %v: want %v to %v", b.name, b.value, b.low, b.high)
-		}
 	}
 	return nil
 }

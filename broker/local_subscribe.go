@@ -3,7 +3,6 @@ package broker
 import (
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/broker/stored"
@@ -28,10 +27,11 @@ type LocalSubConfig struct {
 // LocalSub is a subscription of a Local. All methods may overlap. Like those of Local, they must not be called in a method of the
 // LocalHandler that is called with locks held.
 type LocalSub struct {
+	*stored.Sub // acks messages of a durable; nil unless the subscription reads a stream
+
 	client *Local
 	cfg    LocalSubConfig
 	id     uint32
-	stored *stored.Sub // nil unless the subscription reads a stream
 }
 
 // NakKind says why a member of a durable has not handled a message.
@@ -79,21 +79,6 @@ func (l *LocalSub) User() any { return l.cfg.User }
 // Close ends the subscription. tried says whether the client may have handled messages of a durable that it has neither acked nor
 // refused: these count as delivered.
 func (l *LocalSub) Close(tried bool) { l.client.session.unsubscribe(l.id, tried) }
-
-// AckWait returns how long the client may hold a message of a durable without Ack, Nak or Progress. It is 0 for other subscriptions.
-func (l *LocalSub) AckWait() time.Duration { return l.stored.AckWait() }
-
-// Ack says that count messages of a durable, from sequence number first, are done. Those that the client does not hold are skipped.
-func (l *LocalSub) Ack(first uint64, count uint32) { l.stored.Ack(first, count) }
-
-// Nak says that the client has not handled count messages of a durable. delay is the wait before NakRetry delivers again; 0 means that
-// of the stream.
-func (l *LocalSub) Nak(first uint64, count uint32, kind NakKind, delay time.Duration, reason string) {
-	l.stored.Nak(first, count, kind, delay, reason)
-}
-
-// Progress extends the time in which the client has to ack what it holds.
-func (l *LocalSub) Progress() { l.stored.Progress() }
 
 // LocalTag is the grant of a Local to publish on a tag. All methods may overlap.
 type LocalTag struct {

@@ -164,8 +164,8 @@ var frameHandlers = peer.Table[*receiver]{
 	native.Cancel:     frameSince(native.CallVersion, true, (*receiver).call),
 	native.CallCredit: frameSince(native.CallVersion, true, (*receiver).call),
 	native.Offer:      frameSince(native.CallVersion, false, (*receiver).call),
-	native.Ack:        frameSince(native.CallVersion, false, (*receiver).ack),
-	native.Nak:        frameSince(native.CallVersion, false, (*receiver).nak),
+	native.Ack:        frameSince(native.CallVersion, false, (*receiver).settle),
+	native.Nak:        frameSince(native.CallVersion, false, (*receiver).settle),
 	native.Forward:    frameSince(native.ForwardVersion, true, (*receiver).announcePath),
 	native.Untag:      frameSince(native.ForwardVersion, true, (*receiver).giveBackTag),
 }
@@ -180,23 +180,8 @@ func frameSince(version uint8, onData bool, handle func(*receiver, native.Frame)
 	}}
 }
 
-// ack handles an ACK.
-func (r *receiver) ack(f native.Frame) error {
-	v, err := native.ParseAck(f)
-	if err != nil {
-		return err
-	}
-	return r.session.stored.Ack(v, r.elapsed)
-}
-
-// nak handles a NAK.
-func (r *receiver) nak(f native.Frame) error {
-	v, err := native.ParseNak(f)
-	if err != nil {
-		return err
-	}
-	return r.session.stored.Nak(v, r.elapsed)
-}
+// settle handles ACK and NAK.
+func (r *receiver) settle(f native.Frame) error { return r.session.stored.Settle(f, r.elapsed) }
 
 // call handles a frame about calls.
 func (r *receiver) call(f native.Frame) error { return r.calls.Handle(f, r.elapsed, &r.unflushed) }
@@ -292,16 +277,13 @@ func (s *session) subscribe(v native.SubFrame, handle any) error {
 		sub.Bound = int(min(uint32(sub.Bound), v.Queue))
 	}
 	s.mu.Lock()
-	n, taken := s.numbered(v.ID)
-	if n < s.cfg.MaxSubs && !taken {
+	err := s.hasPlace(v.ID)
+	if err == nil {
 		s.subs[v.ID] = sub
 	}
 	s.mu.Unlock()
-	switch {
-	case taken:
-		return refuse(native.CodeBadRequest, "subscription %d exists already", v.ID)
-	case n >= s.cfg.MaxSubs:
-		return refuse(native.CodeLimit, "more than %d subscriptions on one connection", s.cfg.MaxSubs)
+	if err != nil {
+		return err
 	}
 	if err := s.broker.addSubscription(sub, v.Where); err != nil {
 		s.mu.Lock()
@@ -312,9 +294,15 @@ func (s *session) subscribe(v native.SubFrame, handle any) error {
 	return nil
 }
 
-// numbered returns how many subscriptions there are, and whether one has an id. The caller holds s.mu.
-func (s *session) numbered(id uint32) (n int, taken bool) {
-	return len(s.subs) + s.stored.Len(), s.subs[id] != nil || s.stored.Get(id) != nil
+// hasPlace returns why no subscription with this id can be added, or nil. The caller holds s.mu.
+func (s *session) hasPlace(id uint32) error {
+	switch {
+	case s.subs[id] != nil || s.stored.Get(id) != nil:
+		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("subscription %d exists already", id)}
+	case len(s.subs)+s.stored.Len() >= s.cfg.MaxSubs:
+		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d subscriptions on one connection", s.cfg.MaxSubs)}
+	}
+	return nil
 }
 
 // subscribeStored adds a subscription that reads a stream, and announces it. The error is the reason of a refusal. local is the handle of
@@ -329,12 +317,12 @@ func (s *session) subscribeStored(v native.SubFrame, local *LocalSub) error {
 		return err
 	}
 	if local != nil {
-		local.stored = sub
+		local.Sub = sub
 	}
 	if err := s.broker.addStored(s, sub, v); err != nil {
 		return err
 	}
-	sub.Begin()
+	s.stored.Begin(sub)
 	return nil
 }
 
@@ -355,11 +343,8 @@ func (b *Broker) addStored(s *session, sub *stored.Sub, v native.SubFrame) error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch n, taken := s.numbered(v.ID); {
-	case taken:
-		return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf("subscription %d exists already", v.ID)}
-	case n >= s.cfg.MaxSubs:
-		return &native.Error{Code: native.CodeLimit, Reason: fmt.Sprintf("more than %d subscriptions on one connection", s.cfg.MaxSubs)}
+	if err := s.hasPlace(v.ID); err != nil {
+		return err
 	}
 	return s.stored.Add(sub, st, v.Durable, s.streamFor(v.ID))
 }
@@ -411,8 +396,8 @@ func (s *session) addCredit(v native.CreditFrame) {
 	n := int(min(v.Bytes, outlet.MaxCredit))
 	if q != nil {
 		q.AddCredit(n)
-	} else if sub := s.stored.Get(v.Sub); sub != nil && v.Tag == native.ByName {
-		sub.AddCredit(n)
+	} else if v.Tag == native.ByName {
+		s.stored.AddCredit(v.Sub, n)
 	}
 }
 

@@ -3,9 +3,9 @@
 // frames. The Router reads the headers of frames and never a message. A call is a relay: it keeps the numbers that both ends have for
 // it, and their credit.
 //
-// The lock of the Router is taken before those of streams. Package calls knows no tag, no subscription and no engine.
+// Package calls knows no tag, no subscription and no engine.
 package calls
 
 // Files: calls from clients to clients that offer their services: router.go gives calls to instances, receiver.go reads the
-// frames of a stream, relay.go is one call that crosses the node, forward.go and end.go are what happens to it, and leg.go
-// carries its frames to a connection.
+// frames of a stream, relay.go is one call that crosses the node, and how it ends, forward.go what happens to it before, and
+// leg.go carries its frames to a connection.

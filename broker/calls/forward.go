@@ -179,8 +179,6 @@ func (rt *Router) request(x *relay, f native.Frame, u *peer.Unflushed) {
 
 // requestArrived handles DATA of a call that the client makes.
 func (rt *Router) requestArrived(e *End, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
 	x := e.made[d.Call]
 	if x == nil {
 		return nil
@@ -220,8 +218,6 @@ func (e *End) besidesMost(x *relay) int {
 
 // responseArrived handles DATA of a call that the client serves.
 func (rt *Router) responseArrived(e *End, f native.Frame, d *native.DataFrame, u *peer.Unflushed) error {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
 	x := e.served[d.Call]
 	if x == nil || x.state != forwarded {
 		return nil
@@ -235,42 +231,6 @@ func (rt *Router) responseArrived(e *End, f native.Frame, d *native.DataFrame, u
 	return nil
 }
 
-// reply handles REPLY: the call has ended.
-func (rt *Router) reply(e *End, f native.Frame, v *native.ReplyFrame, now int64, u *peer.Unflushed) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	x := e.served[v.Call]
-	if x == nil {
-		return
-	}
-	if x.state == forwarded {
-		if x.responses.leg.push(f, x.caller.cfg.Queue, u) {
-			rt.tellEnd(x, codeResourceExhausted, "the caller reads too slowly", false, u)
-			v.Code = codeResourceExhausted
-		}
-		rt.endCaller(x, v.Code, now)
-	}
-	rt.endServer(x, u)
-}
-
-// cancel handles CANCEL. REPLY follows.
-func (rt *Router) cancel(e *End, c native.CancelFrame, u *peer.Unflushed) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	x := e.made[c.Call]
-	switch {
-	case x == nil:
-	case x.state == waiting || !x.requests.leg.drop():
-		code := uint32(codeCanceled)
-		if c.Code == codeDeadlineExceeded {
-			code = codeDeadlineExceeded
-		}
-		rt.fail(x, code, "the caller has cancelled the call before an instance got it", u)
-	default:
-		x.tellCancel(c.Code, u)
-	}
-}
-
 func (x *relay) tellCancel(code uint32, u *peer.Unflushed) {
 	x.requests.leg.tell(u, func(b []byte) []byte {
 		return native.AppendCancel(b, native.CancelFrame{Call: x.serverID, Code: code})
@@ -279,8 +239,6 @@ func (x *relay) tellCancel(code uint32, u *peer.Unflushed) {
 
 // requestCredit handles CALLCREDIT of a client that serves the call.
 func (rt *Router) requestCredit(e *End, c native.CallCreditFrame, u *peer.Unflushed) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
 	x := e.served[c.Call]
 	if x == nil {
 		return
@@ -303,8 +261,6 @@ func (rt *Router) requestCredit(e *End, c native.CallCreditFrame, u *peer.Unflus
 
 // responseCredit handles CALLCREDIT of a client that makes the call.
 func (rt *Router) responseCredit(e *End, c native.CallCreditFrame, u *peer.Unflushed) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
 	x := e.made[c.Call]
 	if x == nil || x.state != forwarded {
 		return

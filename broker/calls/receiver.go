@@ -98,46 +98,82 @@ func (r *Receiver) data(f native.Frame) error {
 	if err == nil {
 		err = native.CheckTLVs(d.Extension)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case d.Call&1 != 0:
-		return r.end.router.requestArrived(r.end, f, &d, r.u)
 	}
-	return r.end.router.responseArrived(r.end, f, &d, r.u)
+	rt := r.end.router
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if d.Call&1 != 0 {
+		return rt.requestArrived(r.end, f, &d, r.u)
+	}
+	return rt.responseArrived(r.end, f, &d, r.u)
 }
 
-// reply handles REPLY.
+// reply handles REPLY: the call has ended.
 func (r *Receiver) reply(f native.Frame) error {
 	v, err := native.ParseReply(f)
 	if err == nil {
 		err = native.CheckTLVs(v.Extension)
 	}
-	if err == nil {
-		r.end.router.reply(r.end, f, &v, r.now, r.u)
+	if err != nil {
+		return err
 	}
-	return err
+	rt := r.end.router
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := r.end.served[v.Call]
+	if x == nil {
+		return nil
+	}
+	if x.state == forwarded {
+		if x.responses.leg.push(f, x.caller.cfg.Queue, r.u) {
+			rt.tellEnd(x, codeResourceExhausted, "the caller reads too slowly", false, r.u)
+			v.Code = codeResourceExhausted
+		}
+		rt.endCaller(x, v.Code, r.now)
+	}
+	rt.endServer(x, r.u)
+	return nil
 }
 
-// cancel handles CANCEL.
+// cancel handles CANCEL. REPLY follows.
 func (r *Receiver) cancel(f native.Frame) error {
 	c, err := native.ParseCancel(f)
-	if err == nil {
-		r.end.router.cancel(r.end, c, r.u)
+	if err != nil {
+		return err
 	}
-	return err
+	rt := r.end.router
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	x := r.end.made[c.Call]
+	switch {
+	case x == nil:
+	case x.state == waiting || !x.requests.leg.drop():
+		code := uint32(codeCanceled)
+		if c.Code == codeDeadlineExceeded {
+			code = codeDeadlineExceeded
+		}
+		rt.fail(x, code, "the caller has cancelled the call before an instance got it", r.u)
+	default:
+		x.tellCancel(c.Code, r.u)
+	}
+	return nil
 }
 
 // credit handles CALLCREDIT.
 func (r *Receiver) credit(f native.Frame) error {
 	c, err := native.ParseCallCredit(f)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.Call&1 != 0:
-		r.end.router.responseCredit(r.end, c, r.u)
-	default:
-		r.end.router.requestCredit(r.end, c, r.u)
+	}
+	rt := r.end.router
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if c.Call&1 != 0 {
+		rt.responseCredit(r.end, c, r.u)
+	} else {
+		rt.requestCredit(r.end, c, r.u)
 	}
 	return nil
 }
@@ -151,7 +187,12 @@ func (r *Receiver) offer(f native.Frame) error {
 	result := native.ResultFrame{Kind: native.Offer, Ref: v.ID}
 	if v.Withdraw {
 		result.Value = native.Withdrawn
-		r.end.router.withdraw(r.end, v.ID, r.u)
+		rt := r.end.router
+		rt.mu.Lock()
+		if o := r.end.offers[v.ID]; o != nil {
+			rt.removeOffer(o, r.u)
+		}
+		rt.mu.Unlock()
 	} else {
 		err = r.end.router.addOffer(r.end, v, r.u)
 	}

@@ -182,15 +182,7 @@ func (rt *Router) replaceService() bool {
 	return false
 }
 
-// withdraw ends an offer. The client completes the calls that it has.
-func (rt *Router) withdraw(e *End, id uint32, u *peer.Unflushed) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if o := e.offers[id]; o != nil {
-		rt.removeOffer(o, u)
-	}
-}
-
+// removeOffer ends an offer. The client completes the calls that it has.
 func (rt *Router) removeOffer(o *offer, u *peer.Unflushed) {
 	delete(o.end.offers, o.id)
 	s := o.service

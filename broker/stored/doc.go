@@ -2,8 +2,8 @@
 // that is stored. A Sub reads: alone, as a replay, or as a member of a durable, which shares the messages of a stream between its members
 // until they are acked. What a durable holds, and who gets it next, is in internal/durable.
 //
-// A Store has the streams, Subs the subscriptions of one client. Locks are taken in this order: Subs, Stream, durable, and those of
-// package outlet. Package stored knows no session and no route; the broker tells its publishers.
+// A Store has the streams, Subs the subscriptions of one client. Package stored knows no session and no route; the broker tells its
+// publishers why nothing is stored.
 package stored
 
 // Files: streams that an engine stores: store.go has them; grant.go appends a publisher's messages, and records.go says what

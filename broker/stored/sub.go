@@ -95,20 +95,6 @@ func startOf(v native.SubFrame) engine.Start {
 	return engine.Start{At: engine.AtNew}
 }
 
-// Begin announces the subscription: its RESULT goes before the first message. It is called once, after Subs.Add.
-func (s *Sub) Begin() {
-	switch {
-	case s.member != nil:
-		s.announceAfter(s.storeStart)
-	case s.start.At == engine.AtNew:
-		s.announceAfter(s.beginHere)
-	case s.start.At == engine.AtSequence:
-		s.announceAfter(s.notBehindNext)
-	default:
-		s.announce()
-	}
-}
-
 // announceAfter is announce after find, which gets from the engine where s begins.
 func (s *Sub) announceAfter(find func() error) {
 	s.stored.store.readers.Go(func() {
@@ -207,15 +193,6 @@ func (s *Sub) announce() {
 // Result is the RESULT of a SUB that reads a stream.
 func Result(id uint32) native.ResultFrame {
 	return native.ResultFrame{Kind: native.Sub, Ref: id, Stored: true}
-}
-
-// AddCredit allows n more bytes.
-func (s *Sub) AddCredit(n int) {
-	if s.member != nil {
-		s.member.addCredit(n)
-		return
-	}
-	s.replay.addCredit(n)
 }
 
 // end ends the subscription. It is called once, after s was removed from its Subs. tried says whether the client may have handled

@@ -8,6 +8,7 @@ import (
 	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/broker/internal/ranks"
 	delivery "example.com/ferry/broker/stored/internal/durable"
+	"example.com/ferry/engine"
 	"example.com/ferry/protocol/native"
 )
 
@@ -33,6 +34,31 @@ func (ss *Subs) Add(sub *Sub, st *Stream, durable string, to *outlet.Stream) (er
 	}
 	ss.byID[sub.id] = sub
 	return nil
+}
+
+// Begin announces a subscription, once, after Add: its RESULT goes before the first message.
+func (ss *Subs) Begin(s *Sub) {
+	switch {
+	case s.member != nil:
+		s.announceAfter(s.storeStart)
+	case s.start.At == engine.AtNew:
+		s.announceAfter(s.beginHere)
+	case s.start.At == engine.AtSequence:
+		s.announceAfter(s.notBehindNext)
+	default:
+		s.announce()
+	}
+}
+
+// AddCredit allows n more bytes for the subscription with an id, if there is one.
+func (ss *Subs) AddCredit(id uint32, n int) {
+	switch s := ss.Get(id); {
+	case s == nil:
+	case s.member != nil:
+		s.member.addCredit(n)
+	default:
+		s.replay.addCredit(n)
+	}
 }
 
 // Len returns how many there are.
@@ -99,18 +125,25 @@ func (ss *Subs) Held() bool {
 	return slices.ContainsFunc(ss.all(), func(sub *Sub) bool { return sub.ofDurable().held() > 0 })
 }
 
-// Ack handles an ACK that arrived at the time now, as clock.Now. One of a subscription that has ended, or is a replay, has no effect.
-func (ss *Subs) Ack(v native.AckFrame, now int64) error {
-	m := ss.Get(v.Sub).ofDurable()
-	if v.InProgress {
-		m.progress(now)
-		return nil
+// Settle handles an ACK or NAK that arrived at the time now, as clock.Now. One of a subscription that has ended, or is a replay, has no
+// effect.
+func (ss *Subs) Settle(f native.Frame, now int64) error {
+	if f.Kind() == native.Ack {
+		v, err := native.ParseAck(f)
+		m := ss.Get(v.Sub).ofDurable()
+		switch {
+		case err != nil:
+			return err
+		case v.InProgress:
+			m.progress(now)
+			return nil
+		}
+		return m.settleRanges(v.Ranges, now, func(w *delivery.Window, m *delivery.Member, r native.Range) { w.Ack(m, r.First, r.Count, now) })
 	}
-	return m.settleRanges(v.Ranges, now, func(w *delivery.Window, m *delivery.Member, r native.Range) { w.Ack(m, r.First, r.Count, now) })
-}
-
-// Nak handles a NAK, like Ack.
-func (ss *Subs) Nak(v native.NakFrame, now int64) error {
+	v, err := native.ParseNak(f)
+	if err != nil {
+		return err
+	}
 	kind := NakRetry
 	switch {
 	case v.Flags&native.FlagReject != 0:
