@@ -249,7 +249,7 @@ func TestErrorPagesReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := change.String(), "the content of error_pages"; got != want {
+	if got, want := change.String(), "error_pages"; got != want {
 		t.Errorf("the change is %q, want %q", got, want)
 	}
 	change.Commit()

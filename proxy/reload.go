@@ -219,8 +219,6 @@ func (c *Change) String() string {
 	var parts []string
 	if !slices.EqualFunc(old.Listeners, next.Listeners, sameListener) {
 		parts = append(parts, "listeners")
-	} else if !reflect.DeepEqual(c.proxy.parts.pages, c.next.pages) {
-		parts = append(parts, "the content of error_pages")
 	}
 	for _, p := range []struct {
 		name     string
