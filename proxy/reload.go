@@ -224,6 +224,7 @@ func (c *Change) String() string {
 		name     string
 		old, now any
 	}{
+		{"error_pages", slices.Concat(c.proxy.parts.pages...), slices.Concat(c.next.pages...)}, // with the content of their files
 		{"clusters", old.Clusters, next.Clusters},
 		{"access_log", old.AccessLog, next.AccessLog},
 		{"max_connections", old.MaxConnections, next.MaxConnections},
