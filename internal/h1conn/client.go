@@ -19,6 +19,7 @@ type Client struct {
 	most   int // bytes of the body of a response
 	out    []byte
 	timed  bool // a deadline is set
+	served int  // responses that came whole
 	method string
 }
 
@@ -26,6 +27,9 @@ type Client struct {
 func NewClient(nc net.Conn, limits *http1.Limits, maxBody int) *Client {
 	return &Client{source: source{nc: nc, buf: make([]byte, smallBuffer)}, limits: limits, most: maxBody}
 }
+
+// Responses returns how many responses have come whole.
+func (c *Client) Responses() int { return c.served }
 
 // NetConn returns the connection.
 func (c *Client) NetConn() net.Conn { return c.nc }
@@ -106,6 +110,7 @@ func (c *Client) Do(method, target string, fields []Field, body []byte) (Result,
 	} else if r.body != nil {
 		r.Body = r.body.B
 	}
+	c.served++
 	r.KeepAlive = r.KeepAlive && c.r == c.w
 	return r, nil
 }

@@ -178,7 +178,7 @@ func (c *conn) client(ctx context.Context, deadline time.Time) (client *h1conn.C
 		c.idle = c.idle[:n-1]
 		c.used[client] = struct{}{}
 		c.mu.Unlock()
-		if time.Since(idle.since) < trustTime || client.Alive() {
+		if client.Responses() >= trustedResponses && time.Since(idle.since) < trustTime || client.Alive() {
 			return client, false, nil
 		}
 		c.drop(client)

@@ -1,7 +1,9 @@
 package jsonrpc_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -295,6 +297,55 @@ func await(t *testing.T, what string, ok func() bool) {
 		if time.Since(start) > limit {
 			t.Fatalf("no %s after %v", what, limit)
 		}
+	}
+}
+
+// TestServerClosesSilently has a server that closes each connection after a call, and does not announce it.
+func TestServerClosesSilently(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	closed := make(chan bool, 1)
+	serve := func(nc net.Conn) {
+		in := bufio.NewReader(nc)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				_ = nc.Close()
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			if r.Method == http.MethodOptions {
+				_, _ = io.WriteString(nc, "HTTP/1.1 204 No Content\r\n\r\n")
+				continue
+			}
+			var request struct{ ID json.RawMessage }
+			_ = json.Unmarshal(body, &request)
+			response := fmt.Sprintf(`{"jsonrpc":"2.0","result":{"message":"hi"},"id":%s}`, request.ID)
+			_, _ = fmt.Fprintf(nc, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(response), response)
+			_ = nc.Close()
+			closed <- true
+			return
+		}
+	}
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go serve(nc)
+		}
+	}()
+	c := dial(t, l.Addr().String())
+	for i := range 20 {
+		if _, err := rpc.Call[helloReply](t.Context(), c, "greeter.Greeter.Hello", &helloRequest{Name: "Bo"}); err != nil {
+			t.Fatalf("call %d: %v", i+1, err)
+		}
+		<-closed
 	}
 }
 

@@ -48,7 +48,8 @@ const (
 	maxFields           = 512
 	streamWindow        = 256 << 10            // bytes of a body of HTTP/2 that are on their way
 	serverIdleTimeout   = 2 * time.Minute      // an idle connection is closed
-	trustTime           = time.Millisecond     // after a response in which a connection is used without a look at it, which tells little more than the write does
+	trustTime           = time.Millisecond     // after a response in which a connection is used without a look at it
+	trustedResponses    = 3                    // of the greeting and two calls: servers that close after each call without a word never come so far
 	clientIdleTimeout   = 90 * time.Second     // less than the server's, so the client closes first
 	drainGrace          = time.Second          // for idle connections to learn of a drain
 	drainLook           = 5 * time.Millisecond // between looks at the number of connections
