@@ -283,12 +283,16 @@ func (l *Log) Trim(b Bounds, removed func(Stored)) (oldest int64) {
 		}
 		_, at, ok := l.Oldest()
 		if !ok || !exceeded && at >= b.From || !l.trimBuffered(b, removed) {
+			if b.From == 0 {
+				return 0
+			}
 			return at
 		}
 	}
 }
 
-// trimBuffered removes the oldest record, and those behind it that head has in its buffer. It returns false if the Log is closed.
+// trimBuffered removes the oldest record, and those behind it that head has in its buffer. It returns false if the Log is closed, or the
+// oldest record is being written again: it stays the oldest one.
 func (l *Log) trimBuffered(b Bounds, removed func(Stored)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -303,9 +307,10 @@ func (l *Log) trimBuffered(b Bounds, removed func(Stored)) bool {
 			l.removals = addRange(l.removals, before)
 			l.raiseFloor()
 		}
-		if l.remove(s) {
-			removed(s)
+		if !l.remove(s) {
+			return false
 		}
+		removed(s)
 		l.oldest, l.oldestStored = Stored{}, 0
 		l.head.buffered(func(v View) bool {
 			t := l.tags[string(v.Tag())]

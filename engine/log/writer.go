@@ -42,6 +42,9 @@ func (l *Log) run() {
 			if l.spare != nil && cap(l.spare.buf) > maxIdle {
 				l.spare = nil
 			}
+			if cap(g.buf) > maxIdle {
+				l.gathering = &group{first: g.first}
+			}
 			l.mu.Unlock()
 			return
 		}
