@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"time"
 	"unicode/utf8"
 )
@@ -73,6 +74,10 @@ func (c LoginCallback) ask(r LoginRequest) (LoginGrants, error) {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.Client.Do(request)
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err // the text of u has the URL, whose query may be a secret
+	}
 	if err != nil {
 		return LoginGrants{}, fmt.Errorf("%w: %w", ErrLoginsUnavailable, err)
 	}
@@ -91,7 +96,9 @@ func (c LoginCallback) ask(r LoginRequest) (LoginGrants, error) {
 	case len(text) > maxLoginResponse:
 		err = fmt.Errorf("a response of more than %d bytes", maxLoginResponse)
 	default:
-		err = json.Unmarshal(text, &g)
+		if err = json.Unmarshal(text, &g); err == nil && (g.Identity != "") == (g.Publish != nil || g.Subscribe != nil) { // it may be a refusal of another kind of server
+			err = errors.New("want either identity, or publish and subscribe")
+		}
 	}
 	if err != nil {
 		return LoginGrants{}, fmt.Errorf("%w: its response cannot be used: %w", ErrLoginsUnavailable, err)

@@ -53,6 +53,14 @@ func TestLoginCallback(t *testing.T) {
 			fmt.Fprintf(w, `{"identity":%q}`, strings.Repeat("x", maxLoginResponse))
 		case got.User == "text":
 			fmt.Fprint(w, "yes")
+		case got.User == "null":
+			fmt.Fprint(w, "null")
+		case got.User == "denied":
+			fmt.Fprint(w, `{"result":"deny"}`)
+		case got.User == "both":
+			fmt.Fprint(w, `{"identity":"pumps","subscribe":["a"]}`)
+		case got.User == "nothing":
+			fmt.Fprint(w, `{"publish":[]}`)
 		case got.User == "silent":
 			<-release
 		}
@@ -66,7 +74,8 @@ func TestLoginCallback(t *testing.T) {
 	}{
 		"named": {LoginGrants{Identity: "pumps"}, nil}, "granted": {LoginGrants{Publish: []string{"a/#"}, Subscribe: []string{"b"}}, nil}, "forbidden": {LoginGrants{}, ErrPassword},
 		"moved": {LoginGrants{}, ErrLoginsUnavailable}, "broken": {LoginGrants{}, ErrLoginsUnavailable}, "long": {LoginGrants{}, ErrLoginsUnavailable},
-		"text": {LoginGrants{}, ErrLoginsUnavailable}, "\xff": {LoginGrants{}, ErrPassword},
+		"text": {LoginGrants{}, ErrLoginsUnavailable}, "null": {LoginGrants{}, ErrLoginsUnavailable}, "denied": {LoginGrants{}, ErrLoginsUnavailable},
+		"both": {LoginGrants{}, ErrLoginsUnavailable}, "nothing": {LoginGrants{Publish: []string{}}, nil}, "\xff": {LoginGrants{}, ErrPassword},
 	} {
 		for again := range int64(2) {
 			before := requests.Load()
@@ -90,6 +99,10 @@ func TestLoginCallback(t *testing.T) {
 	slow := NewLogins(LoginCallback{URL: server.URL + "/login", Timeout: 20 * time.Millisecond})
 	if _, err := ask(slow, LoginRequest{User: "silent", Client: "c", Address: "1.2.3.4:5", Protocol: "mqtt"}, "secret"); !errors.Is(err, ErrLoginsUnavailable) {
 		t.Errorf("a server that does not respond: got %v", err)
+	}
+	gone := NewLogins(LoginCallback{URL: "http://127.0.0.1:0/login?key=hidden"})
+	if _, err := ask(gone, LoginRequest{User: "u"}, "secret"); !errors.Is(err, ErrLoginsUnavailable) || strings.Contains(err.Error(), "hidden") {
+		t.Errorf("no server: got %v", err)
 	}
 }
 
