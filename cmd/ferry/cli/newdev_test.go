@@ -238,11 +238,13 @@ func TestDevSources(t *testing.T) {
 	}
 }
 
-// TestDevWatch: a pattern that is malformed is refused.
+// TestDevWatch: a pattern that matches no name of a file is refused.
 func TestDevWatch(t *testing.T) {
 	dir := t.TempDir()
-	writeText(t, filepath.Join(dir, scaffold.File), "name: f\nobserve: [a]\ncommand: [x]\nwatch: [\"[\"]\n")
-	if _, err := scaffold.Load(dir); err == nil || !strings.Contains(err.Error(), "watch") {
-		t.Errorf("got %v", err)
+	for _, pattern := range []string{"[", "templates/*.html"} {
+		writeText(t, filepath.Join(dir, scaffold.File), "name: f\nobserve: [a]\ncommand: [x]\nwatch: [\""+pattern+"\"]\n")
+		if _, err := scaffold.Load(dir); err == nil || !strings.Contains(err.Error(), "watch") {
+			t.Errorf("%s: got %v", pattern, err)
+		}
 	}
 }

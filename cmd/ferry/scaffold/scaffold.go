@@ -123,8 +123,11 @@ func Load(dir string) (Project, error) {
 	switch {
 	case (p.Wasm == "") == (len(p.Command) == 0):
 		return p, fmt.Errorf("%s: give either wasm or command", filepath.Join(dir, File))
-	case slices.ContainsFunc(p.Watch, func(pattern string) bool { _, err := path.Match(pattern, ""); return err != nil }):
-		return p, fmt.Errorf("%s: watch: %q has a pattern that is malformed: want names such as data.json and *.go", filepath.Join(dir, File), p.Watch)
+	case slices.ContainsFunc(p.Watch, func(pattern string) bool {
+		_, err := path.Match(pattern, "")
+		return err != nil || strings.Contains(pattern, "/")
+	}):
+		return p, fmt.Errorf("%s: watch: %q has a pattern that matches no name of a file: want names without folders, such as data.json and *.go", filepath.Join(dir, File), p.Watch)
 	case p.Name == "" || len(p.Observe) == 0:
 		return p, fmt.Errorf("%s: name or observe is missing", filepath.Join(dir, File))
 	}
