@@ -177,8 +177,8 @@ func (i *Identities) granted(user, like string, publish, subscribe []string) (*I
 	return &id, nil
 }
 
-// of returns the identity as a client of this name has it: with the name in place of ${client} in its grants, and that of the identity in place of ${user}. A
-// grant is left out if the name has more than one level, or a wildcard.
+// of returns the identity as a client of this name has it: with the name in place of ${client} in its grants, and that of the identity in place of ${user}. $${
+// stands for the text ${. A grant is left out if the name has more than one level, or a wildcard.
 func (id *Identity) of(client string) *Identity {
 	publish, changed := expand(id.Publish, client, id.Name)
 	subscribe, also := expand(id.Subscribe, client, id.Name)
@@ -195,17 +195,17 @@ func expand(grants []string, client, user string) (expanded []string, changed bo
 		return grants, false
 	}
 	for _, g := range grants {
-		for _, v := range [2][2]string{{"${client}", client}, {"${user}", user}} {
-			switch {
-			case !strings.Contains(g, v[0]):
-			case v[1] == "" || strings.ContainsAny(v[1], "/+#$"):
-				g = ""
-			default:
-				g = strings.ReplaceAll(g, v[0], v[1])
+		parts, possible := strings.Split(g, "$${"), true
+		for i := range parts {
+			for _, v := range [2][2]string{{"${client}", client}, {"${user}", user}} {
+				if strings.Contains(parts[i], v[0]) {
+					possible = possible && v[1] != "" && !strings.ContainsAny(v[1], "/+#$")
+					parts[i] = strings.ReplaceAll(parts[i], v[0], v[1])
+				}
 			}
 		}
-		if g != "" {
-			expanded = append(expanded, g)
+		if possible {
+			expanded = append(expanded, strings.Join(parts, "${"))
 		}
 	}
 	return expanded, true

@@ -75,6 +75,7 @@ type LocalHandler interface {
 // LocalConfig says who a Local is.
 type LocalConfig struct {
 	Name string // shown beside the identity; "" means the identity's name
+	User string // that the client gives, for logs
 	Addr string // of the peer, for logs
 
 	// Token and TLS identify the client, as for a connection: see Config.Identify.
@@ -116,7 +117,7 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	}
 	if err != nil {
 		if due, unlogged := l.refusals.next(time.Now()); due {
-			cfg.Log.Warn("identity refused", "addr", c.Addr, "name", c.Name, "err", err, "unlogged", unlogged)
+			cfg.Log.Warn("identity refused", "addr", c.Addr, "user", c.User, "name", c.Name, "err", err, "unlogged", unlogged)
 		}
 		b.countRefusal(native.CodeUnauthenticated)
 		return nil, unauthenticated

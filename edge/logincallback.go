@@ -36,7 +36,7 @@ type LoginRequest struct {
 	Password string `json:"password"`
 	Client   string `json:"client"`   // identifier that the client has chosen
 	Address  string `json:"address"`  // HOST:PORT of the client
-	Protocol string `json:"protocol"` // mqtt
+	Protocol string `json:"protocol"` // mqtt or web
 }
 
 // LoginGrants is the body of the response with status 200: what the client may do. 401 and 403 refuse it.

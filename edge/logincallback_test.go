@@ -15,10 +15,13 @@ import (
 
 func ask(l *Logins, r LoginRequest, secret string) (g LoginGrants, err error) {
 	done := make(chan struct{})
-	l.Ask(r, []byte(secret), func(granted LoginGrants, e error) {
+	decided, at, why := l.Ask(r, []byte(secret), func(granted LoginGrants, e error) {
 		g, err = granted, e
 		close(done)
 	})
+	if decided {
+		return at, why
+	}
 	<-done
 	return g, err
 }

@@ -34,7 +34,7 @@ const (
 	sharedOfHost   = 64               // counts of failures that the users from an address share while it is refused
 )
 
-// Logins compares passwords with their hashes, which takes long on purpose: on goroutines of its own, of which at most as many run as there are CPUs but one. A
+// Logins compares passwords with their hashes, which takes long on purpose: on goroutines of its own, of which as many run as there are CPUs but one. A
 // login that was right is remembered for a while, by a keyed hash, so that many clients that come back at once are served at once. Users that the node does
 // not know are those of a LoginCallback, if there is one. All methods may overlap.
 type Logins struct {
@@ -51,7 +51,7 @@ type Logins struct {
 
 // lane is a kind of check, of which a number run at once.
 type lane struct {
-	running int
+	running int // threads of the checks
 	waiting []login
 }
 
@@ -72,13 +72,14 @@ type login struct {
 	from     digest // host and user
 	known    bool   // there is such a user
 	lane     *lane
+	threads  int          // of the check
 	asked    LoginRequest // of a login that the callback is asked about, without the password
 	done     func(LoginGrants, error)
 }
 
-// most is how many logins of the lane of at are checked at once.
-func (l *Logins) most(at *login) int {
-	if at.lane == &l.asking {
+// most is how many threads check the logins of a lane, unless one check needs more.
+func (l *Logins) most(in *lane) int {
+	if in == &l.asking {
 		return maxCallbacks
 	}
 	return workers()
@@ -102,44 +103,39 @@ func NewLogins(callback LoginCallback) *Logins {
 // Asks reports whether users that the node does not know are to be passed to Ask.
 func (l *Logins) Asks() bool { return l.callback.URL != "" }
 
-// Ask asks the callback about a login, without its Password, which is secret. It calls done once, at once or on another goroutine: with the grants of the client,
-// or one of the errors above or ErrLoginsUnavailable. It copies secret.
-func (l *Logins) Ask(r LoginRequest, secret []byte, done func(LoginGrants, error)) {
+// Ask asks the callback about a login, without its Password, which is secret. With decided, the result is grants and err, and done is not called; otherwise done is
+// called once, on another goroutine. The result is the grants of the client, or one of the errors above or ErrLoginsUnavailable. Ask copies secret.
+func (l *Logins) Ask(r LoginRequest, secret []byte, done func(LoginGrants, error)) (decided bool, grants LoginGrants, err error) {
 	host := []byte(hostOf(r.Address))
 	id := l.digest([]byte(r.User), secret, []byte(r.Client), host, []byte(r.Protocol))
-	l.check(login{id: id, host: l.digest(host), from: l.digest(host, []byte(r.User)), lane: &l.asking, asked: r, done: done}, secret)
+	return l.check(login{id: id, host: l.digest(host), from: l.digest(host, []byte(r.User)), lane: &l.asking, threads: 1, asked: r, done: done}, secret)
 }
 
 // Check compares the password of a user who has connected from addr, HOST:PORT, with a hash. If known is false, there is no such user: the comparison takes
-// its time and fails. Check calls done once, at once or on another goroutine: with nil, or
-// one of the errors above. It copies secret.
-func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret []byte, done func(error)) {
+// its time and fails. With decided, the result is err, and done is not called; otherwise done is called once, on another goroutine. The
+// result is nil or one of the errors above. Check copies secret.
+func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret []byte, done func(error)) (decided bool, err error) {
 	host := []byte(hostOf(addr))
-	l.check(login{
+	decided, _, err = l.check(login{
 		hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest(host), from: l.digest(host, []byte(user)), known: known,
-		lane: &l.comparing, done: func(_ LoginGrants, err error) { done(err) },
+		lane: &l.comparing, threads: hash.Threads(), done: func(_ LoginGrants, err error) { done(err) },
 	}, secret)
+	return decided, err
 }
 
 // check decides a login, or starts its check, or lets it wait for that.
-func (l *Logins) check(at login, secret []byte) {
+func (l *Logins) check(at login, secret []byte) (decided bool, grants LoginGrants, err error) {
 	now := time.Now()
 	l.mu.Lock()
-	if decided, grants, err := l.decide(&at, now); decided {
-		l.mu.Unlock()
-		at.done(grants, err)
-		return
+	defer l.mu.Unlock()
+	if decided, grants, err = l.decide(&at, now); decided {
+		return true, grants, err
 	}
 	at.password = append([]byte(nil), secret...)
-	if at.lane.running == l.most(&at) {
-		at.lane.waiting = append(at.lane.waiting, at)
-		l.from[at.host]++
-		l.mu.Unlock()
-		return
-	}
-	at.lane.running++
-	l.mu.Unlock()
-	go l.work(at)
+	at.lane.waiting = append(at.lane.waiting, at)
+	l.from[at.host]++
+	l.start(at.lane)
+	return false, grants, nil
 }
 
 // hostOf returns what failures are counted by: an address, or a network of IPv6, of which a host has all addresses.
@@ -172,7 +168,7 @@ func (l *Logins) decide(at *login, now time.Time) (decided bool, grants LoginGra
 	case refused:
 		l.failed(shared, ofUser, now)
 		return true, grants, ErrLoginsFailed
-	case at.lane.running == l.most(at) && (len(at.lane.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne):
+	case len(at.lane.waiting) >= waitingLogins || l.from[at.host] >= waitingOfOne:
 		l.failed(at.from, ofUser, now)
 		return true, grants, ErrLoginsBusy
 	}
@@ -192,7 +188,7 @@ func (l *Logins) penalized(from digest, now time.Time) bool {
 	return f != nil && now.Before(f.until)
 }
 
-// workers is how many comparisons run at once.
+// workers is how many threads compare at once.
 func workers() int { return max(runtime.GOMAXPROCS(0)-1, 1) }
 
 // digest returns what stands for the parts of a login.
@@ -218,32 +214,30 @@ func (l *Logins) outcome(at *login) (grants LoginGrants, err error) {
 	return grants, nil
 }
 
-// work checks at, and then what waits in its lane.
-func (l *Logins) work(at login) {
-	for {
-		grants, err := l.outcome(&at)
-		clear(at.password)
-		lane := at.lane
-		l.mu.Lock()
-		l.settle(&at, grants, err, time.Now())
-		next, more := login{}, len(lane.waiting) > 0
-		if more {
-			next = lane.waiting[0]
-			lane.waiting[0] = login{}
-			lane.waiting = lane.waiting[1:]
-			if l.from[next.host]--; l.from[next.host] == 0 {
-				delete(l.from, next.host)
-			}
-		} else {
-			lane.running--
+// start checks what waits in a lane, as far as there is room for its threads. The caller holds the lock.
+func (l *Logins) start(in *lane) {
+	for len(in.waiting) > 0 && (in.running == 0 || in.running+in.waiting[0].threads <= l.most(in)) {
+		next := in.waiting[0]
+		in.waiting[0] = login{}
+		in.waiting = in.waiting[1:]
+		if l.from[next.host]--; l.from[next.host] == 0 {
+			delete(l.from, next.host)
 		}
-		l.mu.Unlock()
-		at.done(grants, err)
-		if !more {
-			return
-		}
-		at = next
+		in.running += next.threads
+		go l.work(next)
 	}
+}
+
+// work checks at.
+func (l *Logins) work(at login) {
+	grants, err := l.outcome(&at)
+	clear(at.password)
+	l.mu.Lock()
+	l.settle(&at, grants, err, time.Now())
+	at.lane.running -= at.threads
+	l.start(at.lane)
+	l.mu.Unlock()
+	at.done(grants, err)
 }
 
 // settle notes how a login has ended. One that nobody has decided is no failure of its client. The caller holds the lock.

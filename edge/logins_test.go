@@ -19,10 +19,13 @@ const secretHash = password.Hash("$6$K9mBvydC9k6Yqtsa$MuaMYBrtwtb0oq3NFpymRSR7n2
 func check(l *Logins, user, addr, secret string) (err error) {
 	var done sync.WaitGroup
 	done.Add(1)
-	l.Check(user, addr, secretHash, user != "nobody", []byte(secret), func(e error) {
+	decided, at := l.Check(user, addr, secretHash, user != "nobody", []byte(secret), func(e error) {
 		err = e
 		done.Done()
 	})
+	if decided {
+		return at
+	}
 	done.Wait()
 	return err
 }
@@ -159,8 +162,7 @@ func TestLoginsRemembered(t *testing.T) {
 		at := func(user, secret string, hash password.Hash) (known bool) {
 			l.comparing = lane{workers(), make([]login, waitingLogins)} // no comparison can begin
 			defer func() { l.comparing, l.failures = lane{}, map[digest]*failures{} }()
-			var err error
-			l.Check(user, "1.2.3.4:5", hash, true, []byte(secret), func(e error) { err = e })
+			_, err := l.Check(user, "1.2.3.4:5", hash, true, []byte(secret), func(error) {})
 			return !errors.Is(err, ErrLoginsBusy)
 		}
 		if !at("dev", "secret", secretHash) {

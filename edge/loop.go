@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/loop"
 )
 
-// Loop is the part of a Listener that belongs to one event loop. Only that loop uses it, except Notify.
+// Loop is the part of a Listener that belongs to one event loop. Only that loop uses it, except Notify and Wake.
 type Loop struct {
 	*loop.Loop
 	newcomers *newcomers.Set[*loop.Conn]
@@ -20,10 +20,11 @@ type Loop struct {
 	closing   closing
 	open      atomic.Int64
 	turn      func() // run, as a value
+	scratch   []byte // reused by layers
 
 	mu      sync.Mutex
-	notices []func()
-	spare   []func()
+	notices []Notice
+	spare   []Notice
 	posted  bool
 }
 
@@ -33,7 +34,15 @@ func newLoop(on *loop.Loop, places int) *Loop {
 	return l
 }
 
-// Opened notes that a connection, whose TLS handshake is complete, is open.
+// room returns where a layer may read to before the next call.
+func (l *Loop) room() []byte {
+	if cap(l.scratch) < 4<<10 {
+		l.scratch = make([]byte, 4<<10)
+	}
+	return l.scratch[:4<<10]
+}
+
+// Opened notes that a connection is open: its handshakes, of TLS and WebSocket, are complete.
 func (l *Loop) Opened(*loop.Conn) { l.open.Add(1) }
 
 // Hold notes that size bytes of a connection wait for the rest of its first packet. It may close the connection.
@@ -60,10 +69,21 @@ func (l *Loop) End(c *loop.Conn) {
 // lingerTime is how long the client may take to close the connection.
 const lingerTime = 2 * time.Second
 
+// Notice is what a loop is given to do.
+type Notice interface{ Run() }
+
+type noticeFunc func()
+
+// Run calls f.
+func (f noticeFunc) Run() { f() }
+
 // Notify makes the loop call f soon. Any goroutine may call it. It never waits.
-func (l *Loop) Notify(f func()) {
+func (l *Loop) Notify(f func()) { l.Wake(noticeFunc(f)) }
+
+// Wake is Notify for an object, which costs no allocation.
+func (l *Loop) Wake(n Notice) {
 	l.mu.Lock()
-	l.notices = append(l.notices, f)
+	l.notices = append(l.notices, n)
 	post := !l.posted
 	l.posted = true
 	l.mu.Unlock()
@@ -75,14 +95,14 @@ func (l *Loop) Notify(f func()) {
 	}
 }
 
-// run calls what Notify was given.
+// run calls what Wake was given.
 func (l *Loop) run() {
 	l.mu.Lock()
 	taken := l.notices
 	l.notices, l.spare, l.posted = l.spare[:0], nil, false
 	l.mu.Unlock()
-	for i, f := range taken {
-		f()
+	for i, n := range taken {
+		n.Run()
 		taken[i] = nil
 	}
 	l.mu.Lock()
@@ -90,7 +110,7 @@ func (l *Loop) run() {
 	l.mu.Unlock()
 }
 
-// shaking handles the connections whose TLS handshake is not complete.
+// shaking handles the connections whose handshakes are not complete.
 type shaking struct {
 	loop.Base
 	newcomers *newcomers.Set[*loop.Conn]

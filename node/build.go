@@ -14,6 +14,7 @@ import (
 	"example.com/ferry"
 	"example.com/ferry/broker"
 	"example.com/ferry/cpu"
+	"example.com/ferry/edge"
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/file"
 	enginememory "example.com/ferry/engine/memory"
@@ -151,7 +152,7 @@ func Build(cfg *config.Config, extensions Extensions) (_ *Node, err error) {
 	if extensions.Transports == nil {
 		extensions.Transports = Transports()
 	}
-	n := &Node{extensions: extensions, log: extensions.Log, ready: make(chan struct{})}
+	n := &Node{extensions: extensions, log: extensions.Log, ready: make(chan struct{}), logins: edge.NewLogins(edge.LoginCallback{URL: cfg.MQTT.LoginURL, Timeout: cfg.MQTT.LoginTimeout})}
 	if err := cfg.Check(extensions.Program()); err != nil {
 		return nil, err
 	}

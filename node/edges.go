@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	streamweb "example.com/ferry/edge/web"
 	"example.com/ferry/node/config"
 )
@@ -29,23 +30,22 @@ func (n *Node) newEdge(c config.Listener, cfg *config.Config) (_ *listener, err 
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}
-	scheme, addr, _ := strings.Cut(c.Address, "://")
-	var secure *tls.Config
-	if strings.HasSuffix(scheme, "s") {
-		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: l.handshakeConfig} // which has the version that is configured
+	_, addr, _ := strings.Cut(c.Address, "://")
+	limits := cfg.Limits
+	at := edge.Config{
+		Address: addr, Validate: validate, Anonymous: c.Anonymous, Sockets: n.loopSockets(), Origins: c.HTTP.Origins,
+		MaxConnections: limits.MaxConnections, HandshakeTimeout: limits.HandshakeTimeout, WriteTimeout: limits.WriteTimeout,
 	}
-	if scheme == "mqtt" || scheme == "mqtts" {
-		if err := n.listenMQTT(l, addr, secure, validate, cfg); err != nil {
+	if c.Encrypted() {
+		at.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: l.handshakeConfig} // which has the version that is configured
+	}
+	if c.MQTT() {
+		if err := n.listenMQTT(l, at, cfg); err != nil {
 			return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 		}
 		return l, nil
 	}
-	limits := cfg.Limits
-	s, err := streamweb.Listen(streamweb.Config{
-		Broker: n.broker, Address: addr, TLS: secure, Validate: validate, Anonymous: c.Anonymous, Sockets: n.loopSockets(), Origins: c.HTTP.Origins,
-		MaxMessage: int(limits.MaxFrame) - 1<<10, MaxConnections: limits.MaxConnections,
-		HeadTimeout: limits.HandshakeTimeout, BodyTimeout: limits.WriteTimeout, Log: n.log,
-	})
+	s, err := streamweb.Listen(streamweb.Config{Config: at, Broker: n.broker, Logins: n.logins, Log: n.log, MaxMessage: int(limits.MaxFrame) - 1<<10})
 	if err != nil {
 		return nil, fmt.Errorf("node: listener %s: %w", c.Address, err)
 	}

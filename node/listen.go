@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
-	streamweb "example.com/ferry/edge/web"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/descriptors"
 	"example.com/ferry/internal/pki"
@@ -312,7 +311,7 @@ func (c *relisten) commit(r *reload) {
 		before := p.listener.cfg
 		p.listener.cfg = p.cfg
 		p.served.SetValidation(p.validate)
-		if s, ok := p.served.(*streamweb.Server); ok {
+		if s, ok := p.served.(interface{ SetOrigins(origins []string) }); ok {
 			s.SetOrigins(p.cfg.HTTP.Origins)
 		}
 		if before.Anonymous != p.cfg.Anonymous {

@@ -2,12 +2,10 @@ package node
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"path/filepath"
 	"strings"
 
-	"example.com/ferry/broker"
 	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/node/admin"
@@ -17,17 +15,16 @@ import (
 // mqttDir is the directory of sessions and retained messages, below the data directory.
 const mqttDir = "mqtt"
 
-// listenMQTT binds an mqtt or mqtts listener. All of them have the sessions and the retained messages in common.
-func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate broker.Validation, cfg *config.Config) error {
+// listenMQTT binds a listener for MQTT. All of them have the sessions and the retained messages in common.
+func (n *Node) listenMQTT(l *listener, at edge.Config, cfg *config.Config) error {
 	server := n.mqttServer()
 	if server == nil {
 		used := n.config() // cfg may still be refused, and the server outlives that
 		c := mqtt.Config{
 			Broker: n.broker, Dir: filepath.Join(used.DataDir, mqttDir), Node: n.nodeID, MaxSessions: used.MQTT.Sessions,
 			MaxExpiry: used.MQTT.SessionExpiry, MaxRetained: used.MQTT.Retained, RetainedBytes: int(used.MQTT.RetainedSize),
-			IdentityShare: identityShare(used),
-			Queue:         int(used.MQTT.Queue), MaxInFlight: used.MQTT.InFlight, Log: n.log,
-			Logins: edge.NewLogins(edge.LoginCallback{URL: used.MQTT.LoginURL, Timeout: used.MQTT.LoginTimeout}),
+			IdentityShare: identityShare(used), Logins: n.logins,
+			Queue: int(used.MQTT.Queue), MaxInFlight: used.MQTT.InFlight, Log: n.log,
 		}
 		if n.streams != nil {
 			c.Cursors = sessionCursors{n.streams}
@@ -40,11 +37,7 @@ func (n *Node) listenMQTT(l *listener, addr string, secure *tls.Config, validate
 		n.mqtt = server
 		n.mu.Unlock()
 	}
-	limits := cfg.Limits
-	s, err := server.Listen(mqtt.ListenerConfig{
-		Address: addr, TLS: secure, Validate: validate, Anonymous: l.cfg.Anonymous, Sockets: n.loopSockets(), MaxPacket: int(limits.MaxFrame) - maxEntries,
-		MaxConnections: limits.MaxConnections, ConnectTimeout: limits.HandshakeTimeout, WriteTimeout: limits.WriteTimeout,
-	})
+	s, err := server.Listen(mqtt.ListenerConfig{Config: at, WebSocket: l.cfg.WebSocket(), MaxPacket: int(cfg.Limits.MaxFrame) - maxEntries})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"example.com/ferry/broker"
 	"example.com/ferry/cpu"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/filelock"
@@ -58,6 +59,8 @@ type Node struct {
 	adminTLS  *adminTLS  // guarded by applying; nil if the admin server has none
 	token     string     // of the admin server; guarded by applying
 	noActions string     // why the admin server refuses actions; guarded by applying
+
+	logins *edge.Logins // of all listeners for devices
 
 	mu         sync.Mutex // guards the fields below, which change only with applying held, too
 	identities *broker.Identities

@@ -87,6 +87,7 @@ done <<-END
 	openssl openssl
 	python3 python3
 	mosquitto mosquitto
+	mosquitto_pub mosquitto-clients
 	node nodejs
 	npm npm
 	rpm rpm

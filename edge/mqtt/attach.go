@@ -38,7 +38,7 @@ func (c *conn) begin(s *session, present bool) {
 		return
 	}
 	c.subscribeAgain()
-	c.attend()
+	c.Run()
 	c.resumeReading()
 }
 
@@ -212,31 +212,25 @@ func (c *conn) takenOver() {
 	}
 }
 
-// progressInterval returns the time between two calls of conn.progress.
-func (c *conn) progressInterval() time.Duration {
-	return min(5*time.Second, c.ls.listener.cfg.WriteTimeout)
+// lookInterval returns the time between two calls of conn.look.
+func (c *conn) lookInterval() time.Duration {
+	return min(5*time.Second, c.ls.listener.Config().WriteTimeout)
 }
 
 // resendTime is how long after CONNACK a durable may take to deliver again what the client has not acknowledged. What it does not is
 // no longer there: the stream has begun again, or the message was acked before the process ended.
 const resendTime = 30 * time.Second
 
-// progress looks after a connection from time to time, while there is something to look after. Durables must not take a slow client for one that is gone: what was sent stays
+// look looks after a connection from time to time, while there is something to look after. Durables must not take a slow client for one that is gone: what was sent stays
 // on its way until the client has acknowledged it.
-func (c *conn) progress() {
-	now, unsent, needed := c.ls.Now(), 0, c.blocked != nil || c.conn.Queued() > 0
-	if c.conn.Blocked() { // otherwise all bytes are on their way, and two messages of one length look alike
-		unsent = c.conn.Unsent()
-	}
-	if unsent == 0 || unsent != c.unsent {
-		c.unsent, c.progressed = unsent, now
-	}
-	if now-c.progressed > c.ls.listener.cfg.WriteTimeout {
+func (c *conn) look() {
+	now, needed := c.ls.Now(), c.blocked != nil || c.conn.Queued() > 0
+	if c.progress.Stalled(c.conn, now, c.ls.listener.Config().WriteTimeout) {
 		c.conn.Abort(errStalled)
 		return
 	}
 	s := c.session
-	next := c.progressInterval()
+	next := c.lookInterval()
 	for _, x := range s.subs {
 		if x.durable.Name != "" && x.local != nil {
 			needed = true
@@ -264,10 +258,10 @@ func (c *conn) progress() {
 	}
 }
 
-// watch makes progress be called. It costs little if that was done before.
+// watch makes look be called. It costs little if that was done before.
 func (c *conn) watch() {
 	if !c.watched {
 		c.watched = true
-		c.conn.SetTimer(progressTimer, c.progressInterval())
+		c.conn.SetTimer(progressTimer, c.lookInterval())
 	}
 }

@@ -3,11 +3,9 @@ package mqtt
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge"
-	"example.com/ferry/internal/password"
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
@@ -22,34 +20,25 @@ type checking struct {
 
 var _ loop.Shutdowner = (*checking)(nil)
 
-// begin has the password of a CONNECT compared with a hash. identity is who the client is then; nil: the user is not known, which the comparison does not
-// show, and about which the callback is asked if there is one.
-func (h *checking) begin(c *loop.Conn, connect wire.Packet, hash string, identity *broker.Identity) {
-	connect.Body = bytes.Clone(connect.Body)
-	v, err := wire.ParseConnect(connect)
-	if err != nil { // it was parsed before
-		c.Close()
-		return
+// login compares the password of a CONNECT, if it has one: see edge.Listener.Login. If that is not decided, the CONNECT goes on later.
+func (h *checking) login(c *loop.Conn, v *wire.ConnectPacket, connect wire.Packet) (identity *broker.Identity, decided bool, err error) {
+	waits := &wire.ConnectPacket{}
+	identity, decided, err = h.ls.listener.Login(string(v.User), string(v.ClientID), v.Password, edge.Remote(c), func(proved *broker.Identity, err error) {
+		h.ls.Notify(func() { h.end(c, waits, proved, err) })
+	})
+	if decided {
+		return identity, true, h.refused(c, v, err)
 	}
-	h.logins[c] = &v
+	connect.Body = bytes.Clone(connect.Body)
+	if *waits, err = wire.ParseConnect(connect); err != nil { // it was parsed before
+		c.Close()
+		return nil, false, nil
+	}
+	h.logins[c] = waits
 	c.SetHandler(h)
 	c.PauseReading()
 	h.ls.Hold(c, len(connect.Body)) // may close it
-	logins := h.ls.server.cfg.Logins
-	if identity == nil && logins.Asks() {
-		asked := edge.LoginRequest{User: string(v.User), Client: string(v.ClientID), Address: remote(c), Protocol: "mqtt"}
-		logins.Ask(asked, v.Password, func(g edge.LoginGrants, err error) {
-			var granted *broker.Identity
-			if err == nil {
-				granted, err = h.ls.listener.Clients.Granted(asked.User, g.Identity, g.Publish, g.Subscribe)
-			}
-			h.ls.Notify(func() { h.end(c, &v, granted, err) })
-		})
-		return
-	}
-	logins.Check(string(v.User), remote(c), password.Hash(hash), identity != nil, v.Password, func(err error) {
-		h.ls.Notify(func() { h.end(c, &v, identity, err) })
-	})
+	return nil, false, nil
 }
 
 // end goes on with the CONNECT, unless the connection has ended.
@@ -58,10 +47,7 @@ func (h *checking) end(c *loop.Conn, v *wire.ConnectPacket, identity *broker.Ide
 		return
 	}
 	delete(h.logins, c)
-	if err != nil {
-		h.ls.server.cfg.Log.Warn("mqtt: login refused", "user", shown(v.User), "client", shown(v.ClientID), "addr", remote(c), "err", err)
-		err = loginError(err)
-	} else {
+	if err = h.refused(c, v, err); err == nil {
 		err = h.ls.greeting.connect(c, v, identity)
 	}
 	if err != nil {
@@ -69,8 +55,14 @@ func (h *checking) end(c *loop.Conn, v *wire.ConnectPacket, identity *broker.Ide
 	}
 }
 
-// shown returns a name for the log, which a client without a password must not fill.
-func shown(name []byte) string { return fmt.Sprintf("%.100s", name) }
+// refused logs that a login is refused, and returns what the client is told. err is nil if it is not.
+func (h *checking) refused(c *loop.Conn, v *wire.ConnectPacket, err error) error {
+	if err == nil {
+		return nil
+	}
+	h.ls.listener.LoginRefused(string(v.User), string(v.ClientID), edge.Remote(c), err)
+	return loginError(err)
+}
 
 // loginError returns what the client is told.
 func loginError(err error) error {

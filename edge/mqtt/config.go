@@ -1,8 +1,8 @@
 package mqtt
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"math"
@@ -10,7 +10,6 @@ import (
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge"
-	"example.com/ferry/loop"
 )
 
 // Config configures a Server. Broker is required. Zero values mean the defaults.
@@ -38,20 +37,15 @@ type Config struct {
 	Log *slog.Logger // nil means slog.Default
 }
 
-// ListenerConfig configures a Listener. Address is required. Zero values mean the defaults.
+// ListenerConfig configures a Listener. edge.Config.Address is required. Zero values mean the defaults. edge.Config.HandshakeTimeout bounds the time until the end of
+// CONNECT, and WriteTimeout that without the client reading what is queued for it.
 type ListenerConfig struct {
-	Address  string            // HOST:PORT
-	TLS      *tls.Config       // nil means cleartext
-	Validate broker.Validation // of what clients publish
-	Sockets  loop.Sockets      // sockets that listen already; nil means none
+	edge.Config
 
-	// Anonymous is the identity of clients without a credential: see broker.LocalConfig.
-	Anonymous string
+	// WebSocket makes clients connect by WebSocket, at any path, with the subprotocol mqtt.
+	WebSocket bool
 
-	MaxPacket      int           // largest packet of a client in bytes; 0 means 1 MiB
-	MaxConnections int           // most connections at a time; further ones wait in the kernel. 0 means 1024
-	ConnectTimeout time.Duration // longest time from accepting a connection to the end of its CONNECT; 0 means 10 s
-	WriteTimeout   time.Duration // longest time without the client reading what is queued for it; 0 means 30 s
+	MaxPacket int // largest packet of a client in bytes; 0 means 1 MiB
 }
 
 // Cursors removes the durables of sessions that have ended. Its methods may overlap.
@@ -82,43 +76,17 @@ func (c *Config) fill() error {
 	if c.MaxInFlight < 0 || c.MaxInFlight > math.MaxUint16 {
 		return errors.New("mqtt: Config.MaxInFlight is at most 65535")
 	}
-	def := func(v *int, zero int) {
-		if *v == 0 {
-			*v = zero
-		}
-	}
-	def(&c.MaxSessions, 10000)
-	def(&c.MaxRetained, 10000)
-	def(&c.RetainedBytes, 16<<20)
-	def(&c.Queue, 256<<10)
-	def(&c.MaxInFlight, 1024)
+	c.MaxSessions = cmp.Or(c.MaxSessions, 10000)
+	c.MaxRetained = cmp.Or(c.MaxRetained, 10000)
+	c.RetainedBytes = cmp.Or(c.RetainedBytes, 16<<20)
+	c.Queue = cmp.Or(c.Queue, 256<<10)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 1024)
+	c.MaxExpiry = cmp.Or(c.MaxExpiry, 24*time.Hour)
 	if c.Logins == nil {
 		c.Logins = edge.NewLogins(edge.LoginCallback{})
 	}
-	if c.MaxExpiry == 0 {
-		c.MaxExpiry = 24 * time.Hour
-	}
 	if c.Log == nil {
 		c.Log = slog.Default()
-	}
-	return nil
-}
-
-func (c *ListenerConfig) fill() error {
-	if c.Address == "" {
-		return errors.New("mqtt: ListenerConfig.Address is required")
-	}
-	if c.MaxPacket == 0 {
-		c.MaxPacket = 1 << 20
-	}
-	if c.MaxConnections == 0 {
-		c.MaxConnections = 1024
-	}
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = 10 * time.Second
-	}
-	if c.WriteTimeout == 0 {
-		c.WriteTimeout = 30 * time.Second
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/loop"
 	wire "example.com/ferry/protocol/mqtt"
 	"example.com/ferry/protocol/native"
@@ -30,16 +31,15 @@ type conn struct {
 	request *request    // SUBSCRIBE whose subscriptions begin; nil if there is none
 	will    *will       // is published if the client leaves without DISCONNECT
 
-	unsent     int           // result of Conn.Unsent when it last changed
-	progressed time.Duration // when that was, as Loop.Now
-	attached   time.Duration // when CONNACK was sent, as Loop.Now
+	progress edge.Progress
+	attached time.Duration // when CONNACK was sent, as Loop.Now
 
 	keepAlive   uint16 // seconds; 0 means that the client may send nothing for any time
 	version     wire.Version
 	left        bool
 	refused     bool // a message was refused
 	pendingFull bool // as many messages wait to be stored as may
-	watched     bool // progress will be called
+	watched     bool // look will be called
 }
 
 // hello is what CONNECT says about the session.
@@ -78,7 +78,7 @@ func (c *conn) Data(lc *loop.Conn, p []byte) (n int) {
 	if c.keepAlive > 0 {
 		lc.SetTimer(silenceTimer, c.silence())
 	}
-	limits := wire.Limits{Version: c.version, MaxPacket: c.ls.listener.cfg.MaxPacket}
+	limits := wire.Limits{Version: c.version, MaxPacket: c.ls.listener.maxPacket}
 	batch := &c.ls.run
 	batch.open(c)
 	for !c.left && !c.waits() {
@@ -120,9 +120,9 @@ func (c *conn) Data(lc *loop.Conn, p []byte) (n int) {
 	if stopped {
 		c.watch()
 	}
-	c.attend()
+	c.Run()
 	if stopped && !c.left {
-		lc.PauseReading() // and on again at once, if attend has removed the reason
+		lc.PauseReading() // and on again at once, if Run has removed the reason
 		c.resumeReading()
 	}
 	return n
@@ -254,8 +254,8 @@ func (c *conn) brokerEnds(k *local, e *ending) {
 	c.fail(e.why)
 }
 
-// attend does what has come up: packets to write, messages to ack, subscriptions that begin, credit.
-func (c *conn) attend() {
+// Run does what has come up: packets to write, messages to ack, subscriptions that begin, credit.
+func (c *conn) Run() {
 	s := c.session
 	if c.left || s == nil {
 		return
@@ -331,7 +331,7 @@ func (c *conn) resume() {
 }
 
 // Drained writes what has gathered, and reads again.
-func (c *conn) Drained(*loop.Conn) { c.attend() }
+func (c *conn) Drained(*loop.Conn) { c.Run() }
 
 // HalfClosed ends the connection: the client has left without DISCONNECT.
 func (c *conn) HalfClosed(lc *loop.Conn) {
@@ -367,7 +367,7 @@ func (c *conn) refuse(err error) {
 // Timer ends the connection if the client has sent nothing for too long, or does not read.
 func (c *conn) Timer(lc *loop.Conn, which int) {
 	if which == progressTimer {
-		c.progress()
+		c.look()
 		return
 	}
 	if c.session == nil || c.waits() { // its packets wait unread

@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 )
 
@@ -18,7 +19,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	listener, err := server.Listen(mqtt.ListenerConfig{Address: "127.0.0.1:0"})
+	listener, err := server.Listen(mqtt.ListenerConfig{Config: edge.Config{Address: "127.0.0.1:0"}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,7 +23,7 @@ var _ loop.Shutdowner = (*greeting)(nil)
 
 func (h *greeting) Opened(c *loop.Conn) {
 	h.ls.Opened(c)
-	c.SetTimer(silenceTimer, h.ls.listener.cfg.ConnectTimeout)
+	c.SetTimer(silenceTimer, h.ls.listener.Config().HandshakeTimeout)
 }
 
 func (h *greeting) HalfClosed(c *loop.Conn)   { c.Close() }
@@ -37,7 +37,7 @@ func (h *greeting) Shutdown(c *loop.Conn) { c.Close() }
 
 // Data handles CONNECT. What follows it stays unread until the session is attached.
 func (h *greeting) Data(c *loop.Conn, p []byte) int {
-	packet, need, err := wire.Next(p, wire.Limits{MaxPacket: min(h.ls.listener.cfg.MaxPacket, maxConnect)})
+	packet, need, err := wire.Next(p, wire.Limits{MaxPacket: min(h.ls.listener.maxPacket, maxConnect)})
 	if need > 0 {
 		h.ls.Hold(c, len(p))
 		return 0
@@ -46,19 +46,17 @@ func (h *greeting) Data(c *loop.Conn, p []byte) int {
 	if err == nil {
 		v, err = wire.ParseConnect(packet)
 	}
-	if err == nil && len(v.User) > 0 && len(v.Password) > 0 {
-		clients, asks := h.ls.listener.Clients, h.ls.server.cfg.Logins.Asks()
-		hash, identity, token := clients.Password(string(v.User), v.Password)
-		if hash == "" && asks {
-			token = clients.KnowsToken(v.Password)
-		}
-		if (hash != "" || asks) && !token {
-			h.ls.checking.begin(c, packet, hash, identity)
+	var identity *broker.Identity
+	if err == nil {
+		var decided bool
+		if identity, decided, err = h.ls.checking.login(c, &v, packet); !decided {
 			return packet.Size
 		}
+	} else {
+		h.ls.listener.Unreadable(c, p)
 	}
 	if err == nil {
-		err = h.connect(c, &v, nil)
+		err = h.connect(c, &v, identity)
 	}
 	if err != nil {
 		h.refuse(c, v.Version, peerOf(&v).maxPacket, err)
@@ -130,8 +128,8 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 	}
 	c := &conn{ls: h.ls, conn: lc, version: v.Version, keepAlive: v.KeepAlive}
 	k := &local{server: h.ls.server, conn: c}
-	client, err := h.ls.listener.Clients.Connect(broker.LocalConfig{
-		Name: clientID, Addr: remote(lc), Identity: proved, Token: v.Password, TLS: edge.TLSState(lc), Anonymous: h.ls.listener.Anonymous(), Handler: k,
+	client, err := h.ls.listener.Connect(string(v.User), broker.LocalConfig{
+		Name: clientID, Addr: edge.Remote(lc), Identity: proved, Token: v.Password, TLS: edge.TLSState(lc), Handler: k,
 	})
 	if err != nil {
 		return err
@@ -142,8 +140,8 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 	c.hello = &hello{
 		identity: identity.Name, clientID: clientID, clean: v.CleanStart, assigned: assigned, expiry: h.ls.server.expiryOf(v), peer: peerOf(v),
 	}
-	if err = c.checkIdentity(v, identity); err == nil {
-		c.will, err = newWill(v.Will, identity.Publish)
+	if c.will, err = newWill(v.Will, identity.Publish); err != nil {
+		h.ls.listener.LoginRefused(string(v.User), clientID, edge.Remote(lc), err)
 	}
 	if err == nil && c.hello.peer.maxPacket > 0 && c.connack(c.hello, false) == nil {
 		err = refusal(wire.PacketTooLarge, "the client does not accept a packet as long as CONNACK")
@@ -159,22 +157,6 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 	lc.PauseReading()
 	lc.StopTimer(silenceTimer)
 	h.ls.server.attach(c)
-	return nil
-}
-
-func remote(c *loop.Conn) string {
-	if a := c.RemoteAddr(); a != nil {
-		return a.String()
-	}
-	return ""
-}
-
-// checkIdentity checks that a user name that comes with a password is that of the identity: otherwise a token of one device could be
-// entered at another one without notice.
-func (c *conn) checkIdentity(v *wire.ConnectPacket, identity *broker.Identity) error {
-	if len(v.Password) > 0 && len(v.User) > 0 && identity.Name != "" && string(v.User) != identity.Name {
-		return refusal(wire.BadUserNameOrPassword, "the user name is not the name of the password's identity")
-	}
 	return nil
 }
 

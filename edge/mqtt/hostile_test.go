@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	"example.com/ferry/internal/descriptors"
 	wire "example.com/ferry/protocol/mqtt"
@@ -123,7 +124,7 @@ func TestHostile(t *testing.T) {
 
 // TestConnectTimeout: a client that sends no whole CONNECT is disconnected.
 func TestConnectTimeout(t *testing.T) {
-	r := newRig(t, setup{listener: mqtt.ListenerConfig{ConnectTimeout: 20 * time.Millisecond}})
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{Config: edge.Config{HandshakeTimeout: 20 * time.Millisecond}}})
 	for _, sent := range []string{"", "\x10\x20\x00\x04MQ"} {
 		c := r.dial(wire.V311)
 		c.write([]byte(sent))
@@ -148,7 +149,7 @@ func TestKeepAlive(t *testing.T) {
 
 // TestSlowReader: a client that reads nothing costs a bounded amount of memory, delays nothing else, and is disconnected.
 func TestSlowReader(t *testing.T) {
-	r := newRig(t, setup{broker: broker.Config{Queue: 64 << 10}, listener: mqtt.ListenerConfig{WriteTimeout: time.Second}})
+	r := newRig(t, setup{broker: broker.Config{Queue: 64 << 10}, listener: mqtt.ListenerConfig{Config: edge.Config{WriteTimeout: time.Second}}})
 	slow := r.connect(wire.V5, "slow")
 	if err := slow.conn.(*net.TCPConn).SetReadBuffer(256 << 10); err != nil { // otherwise it may take all: tcp_rmem differs between machines
 		t.Fatal(err)
@@ -178,7 +179,7 @@ func TestSlowReader(t *testing.T) {
 // TestSteadyReader: a client that reads is not taken for one that does not, although all its messages are of one length and each is on its way
 // when the server looks.
 func TestSteadyReader(t *testing.T) {
-	r := newRig(t, setup{listener: mqtt.ListenerConfig{WriteTimeout: time.Millisecond}})
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{Config: edge.Config{WriteTimeout: time.Millisecond}}})
 	good, pub := r.connect(wire.V5, "good"), r.connect(wire.V5, "pub")
 	good.sub("a", 0)
 	for range 2000 {
@@ -281,7 +282,7 @@ func TestGrants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, setup{broker: broker.Config{Identify: ids.Identify}, listener: mqtt.ListenerConfig{Anonymous: "guest"}})
+	r := newRig(t, setup{broker: broker.Config{Identify: ids.Identify}, listener: mqtt.ListenerConfig{Config: edge.Config{Anonymous: "guest"}}})
 	r.broker.SetIdentities(ids)
 	as := func(user, password string) func(*wire.ConnectPacket) {
 		return func(p *wire.ConnectPacket) { p.User, p.Password = []byte(user), []byte(password) }
@@ -374,7 +375,7 @@ func TestIdle(t *testing.T) {
 	if raceEnabled {
 		n = min(n, 1000)
 	}
-	r := newRig(t, setup{broker: broker.Config{MaxConnections: n + 10}, server: mqtt.Config{MaxSessions: n + 10}, listener: mqtt.ListenerConfig{MaxConnections: n + 10}})
+	r := newRig(t, setup{broker: broker.Config{MaxConnections: n + 10}, server: mqtt.Config{MaxSessions: n + 10}, listener: mqtt.ListenerConfig{Config: edge.Config{MaxConnections: n + 10}}})
 	memory := func() int {
 		var m runtime.MemStats
 		runtime.GC()

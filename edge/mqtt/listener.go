@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"cmp"
 	"context"
 
 	"example.com/ferry/edge"
@@ -10,21 +11,18 @@ import (
 // Listener serves one address of a Server. All methods may overlap.
 type Listener struct {
 	*edge.Listener
-	server *Server
-	cfg    ListenerConfig
+	server    *Server
+	maxPacket int // bytes
 }
 
 // Listen binds an address. The caller calls Serve, and Drain at the end.
 func (v *Server) Listen(cfg ListenerConfig) (*Listener, error) {
-	if err := cfg.fill(); err != nil {
-		return nil, err
+	l := &Listener{Listener: &edge.Listener{}, server: v, maxPacket: cmp.Or(cfg.MaxPacket, 1<<20)}
+	service := edge.Service{Name: "mqtt", Broker: v.cfg.Broker, Logins: v.cfg.Logins, Log: v.cfg.Log, MaxUnread: l.maxPacket + 256<<10, First: func(on *edge.Loop) loop.Handler { return newLoopState(l, on).greeting }}
+	if cfg.WebSocket {
+		service.Subprotocol = "mqtt" // MQTT 5.0, section 6
 	}
-	l := &Listener{Listener: &edge.Listener{}, server: v, cfg: cfg}
-	err := l.Listen(edge.Config{
-		Protocol: "mqtt", Broker: v.cfg.Broker, Address: cfg.Address, TLS: cfg.TLS, Validate: cfg.Validate, Sockets: cfg.Sockets, Anonymous: cfg.Anonymous,
-		MaxUnread: cfg.MaxPacket + 256<<10, MaxConnections: cfg.MaxConnections,
-	}, func(on *edge.Loop) loop.Handler { return newLoopState(l, on).greeting })
-	if err != nil {
+	if err := l.Listen(cfg.Config, service); err != nil {
 		return nil, err
 	}
 	v.mu.Lock()

@@ -23,7 +23,7 @@ const secretHash = "$6$K9mBvydC9k6Yqtsa$MuaMYBrtwtb0oq3NFpymRSR7n2HmQevGw7CJFo1S
 func TestLogin(t *testing.T) {
 	identities := func(hash string) *broker.Identities {
 		ids, err := broker.NewIdentities([]broker.Credential{
-			{Identity: broker.Identity{Name: "dev", Publish: []string{"up/${user}/${client}"}, Subscribe: []string{"#"}}, Password: hash},
+			{Identity: broker.Identity{Name: "dev", Publish: []string{"up/${user}/${client}", "$${user}/x"}, Subscribe: []string{"#"}}, Password: hash},
 			{Identity: broker.Identity{Name: "machine", Publish: []string{"#"}, Subscribe: []string{"#"}}, TokenHash: broker.HashToken([]byte("token"))},
 		})
 		if err != nil {
@@ -59,7 +59,8 @@ func TestLogin(t *testing.T) {
 	watch.sub("up/#", 0)
 	c.publish("up/dev/pump-1", "mine")
 	watch.want("up/dev/pump-1", "mine", 0)
-	for _, topic := range []string{"up/dev/pump-2", "up/other/pump-1"} {
+	c.publish("${user}/x", "literal")
+	for _, topic := range []string{"up/dev/pump-2", "up/other/pump-1", "dev/x", "$${user}/x"} {
 		c.send(wire.PublishPacket{QoS: 1, ID: 7, Topic: []byte(topic), Payload: []byte("x")})
 		if a := c.ack(wire.Puback, 7); a.Code != wire.NotAuthorized {
 			t.Errorf("publishing on %s: %v", topic, a.Code)

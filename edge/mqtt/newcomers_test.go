@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	wire "example.com/ferry/protocol/mqtt"
 )
 
 // TestSilentConnections: more connections than there are places send nothing. A device gets in, and stays while more of them come.
 func TestSilentConnections(t *testing.T) {
-	r := newRig(t, setup{listener: mqtt.ListenerConfig{MaxConnections: 8, ConnectTimeout: time.Hour}})
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{Config: edge.Config{MaxConnections: 8, HandshakeTimeout: time.Hour}}})
 	silence := func() {
 		for range 64 {
 			c, err := net.Dial("tcp", r.listener.Addr().String())
@@ -33,7 +34,7 @@ func TestSilentConnections(t *testing.T) {
 
 // TestHalvesOfConnect: connections that send all but the last byte of a large CONNECT do not use up the memory of identified clients.
 func TestHalvesOfConnect(t *testing.T) {
-	r := newRig(t, setup{listener: mqtt.ListenerConfig{MaxPacket: 1 << 20, ConnectTimeout: time.Hour}})
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{MaxPacket: 1 << 20, Config: edge.Config{HandshakeTimeout: time.Hour}}})
 	device := r.connect(wire.V5, "device")
 	device.sub("a", 1)
 	large, err := wire.AppendConnect(nil, &wire.ConnectPacket{

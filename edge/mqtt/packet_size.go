@@ -35,7 +35,7 @@ func (c *conn) connack(h *hello, present bool) []byte {
 	ps := make(wire.Properties, 0, 64)
 	ps = wire.AppendUint(ps, wire.SessionExpiryInterval, uint32(h.expiry/time.Second))
 	ps = wire.AppendUint(ps, wire.ReceiveMaximum, uint32(cfg.MaxInFlight))
-	ps = wire.AppendUint(ps, wire.MaximumPacketSize, uint32(c.ls.listener.cfg.MaxPacket))
+	ps = wire.AppendUint(ps, wire.MaximumPacketSize, uint32(c.ls.listener.maxPacket))
 	if h.assigned {
 		ps = wire.AppendText(ps, wire.AssignedClientIdentifier, h.clientID)
 	}

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 	"github.com/eclipse/paho.golang/paho/session/state"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge/mqtt"
 )
 
 // pahoClient is a connection of paho.golang, which speaks MQTT 5.
@@ -27,11 +29,7 @@ type pahoClient struct {
 // connectPaho connects a client. session is what the client keeps of a session that outlives the connection, or nil.
 func (r *rig) connectPaho(t *testing.T, id string, session *state.State, change ...func(*paho.Connect)) *pahoClient {
 	t.Helper()
-	conn, err := net.Dial("tcp", r.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
+	conn := packets.NewThreadSafeConn(r.open(t))
 	c := &pahoClient{t: t, conn: conn, messages: make(chan *paho.Publish, 1000)}
 	cfg := paho.ClientConfig{
 		Conn: conn, PacketTimeout: patience,
@@ -116,6 +114,20 @@ func TestPahoGo(t *testing.T) {
 		} {
 			t.Run(root+" "+name, func(t *testing.T) { test(t, r, root+"/"+name) })
 		}
+	}
+}
+
+// TestPahoGoWebSocket: the same over WebSocket, with and without TLS.
+func TestPahoGoWebSocket(t *testing.T) {
+	for name, r := range map[string]*rig{
+		"ws": newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "s/#")}, listener: mqtt.ListenerConfig{WebSocket: true}}), "wss": newTLSRig(t),
+	} {
+		t.Run(name, func(t *testing.T) {
+			pahoQoS(t, r, "live")
+			pahoRetained(t, r, "retained")
+			pahoWill(t, r, "will")
+			pahoSession(t, r, "s/session")
+		})
 	}
 }
 

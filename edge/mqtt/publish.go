@@ -1,12 +1,11 @@
 package mqtt
 
 import (
-	"context"
 	"errors"
-	"log/slog"
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/mqttmessage"
 	"example.com/ferry/internal/topic"
 	wire "example.com/ferry/protocol/mqtt"
@@ -288,13 +287,11 @@ func (c *conn) accepted(packets []runPacket, conf *confirmation) {
 // refuseMessage responds to a message that is refused, in the order of the messages. MQTT 3.1.1 has no response that refuses: the
 // message counts as handled, as its section 3.3.5 allows. A message with QoS 0 has no response.
 func (c *conn) refuseMessage(p *wire.PublishPacket, code wire.ReasonCode, err error) {
-	v := c.ls.server
-	v.counters.refused.Add(1)
-	level := slog.LevelDebug
-	if !c.refused {
-		c.refused, level = true, slog.LevelInfo
+	c.ls.server.counters.refused.Add(1)
+	if !c.refused { // further ones of the connection are not logged
+		c.refused = true
+		c.ls.listener.MessageRefused(c.session.identity(), c.session.clientID(), edge.Remote(c.conn), err)
 	}
-	v.cfg.Log.Log(context.Background(), level, "mqtt: message refused; further ones of the connection are not logged", "client", c.session.clientID(), "identity", c.session.identity(), "err", err)
 	if p.QoS == 0 {
 		return
 	}

@@ -3,14 +3,18 @@ package mqtt_test
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/coder/websocket"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge/mqtt"
@@ -31,7 +35,9 @@ type rig struct {
 	server   *mqtt.Server
 	listener *mqtt.Listener
 	cursors  *cursors
-	stop     func() // ends all; a second call does nothing
+	over     *tls.Config // of the clients; nil means cleartext
+	socket   bool        // the clients connect by WebSocket
+	stop     func()      // ends all; a second call does nothing
 }
 
 // setup configures a rig. Zero fields have the defaults of a test.
@@ -49,8 +55,8 @@ func newRig(t *testing.T, c setup) *rig {
 		c.broker.Identify = broker.Anyone
 	}
 	c.broker.Formats = []format.Format{json.Format{}}
-	c.broker.Log = slog.New(slog.DiscardHandler)
-	r := &rig{t: t, cursors: &cursors{streams: map[string]engine.Stream{}, hanging: c.hanging}}
+	c.broker.Log = cmp.Or(c.broker.Log, slog.New(slog.DiscardHandler))
+	r := &rig{t: t, socket: c.listener.WebSocket, cursors: &cursors{streams: map[string]engine.Stream{}, hanging: c.hanging}}
 	for name, s := range c.streams {
 		c.broker.Stored = append(c.broker.Stored, s)
 		r.cursors.streams[name] = s.Stream
@@ -160,13 +166,38 @@ type client struct {
 // dial connects without CONNECT.
 func (r *rig) dial(v wire.Version) *client {
 	r.t.Helper()
-	conn, err := net.Dial("tcp", r.listener.Addr().String())
-	if err != nil {
-		r.t.Fatal(err)
+	return &client{t: r.t, conn: r.open(r.t), version: v}
+}
+
+// open opens a connection, which has a deadline.
+func (r *rig) open(t *testing.T) net.Conn {
+	t.Helper()
+	if !r.socket {
+		conn, err := net.Dial("tcp", r.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		return conn
 	}
-	r.t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(patience))
-	return &client{t: r.t, conn: conn, version: v}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	scheme, options := "ws://", &websocket.DialOptions{Subprotocols: []string{"other", "mqtt"}}
+	if r.over != nil {
+		scheme, options.HTTPClient = "wss://", &http.Client{Transport: &http.Transport{TLSClientConfig: r.over}}
+	}
+	c, res, err := websocket.Dial(ctx, scheme+r.listener.Addr().String()+"/mqtt", options)
+	if err != nil {
+		t.Fatalf("%v: %+v", err, res)
+	}
+	if c.Subprotocol() != "mqtt" {
+		t.Fatalf("the subprotocol is %q", c.Subprotocol())
+	}
+	c.SetReadLimit(-1)
+	conn := websocket.NetConn(ctx, c, websocket.MessageBinary)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
 }
 
 // connect connects a client. Without a change, it begins with a new session, which ends with the connection.

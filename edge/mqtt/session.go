@@ -143,15 +143,7 @@ func (s *session) removeSub(x *sub) {
 
 // room returns the outgoing buffer with room for n bytes. The caller holds the lock.
 func (s *session) room(n int) *bufpool.Buf {
-	switch {
-	case s.out == nil:
-		s.out = bufpool.Get(n)
-	case len(s.out.B)+n > cap(s.out.B):
-		larger := bufpool.Get(max(2*cap(s.out.B), len(s.out.B)+n))
-		larger.B = append(larger.B, s.out.B...)
-		s.out.Release()
-		s.out = larger
-	}
+	s.out = bufpool.Grow(s.out, n)
 	return s.out
 }
 
@@ -163,7 +155,7 @@ func (s *session) wake() {
 	s.woken = s.woken || wake
 	s.mu.Unlock()
 	if wake {
-		c.ls.wake(c)
+		c.ls.Wake(c)
 	}
 }
 

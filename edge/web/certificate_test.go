@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/web"
 	"example.com/ferry/internal/certs/certstest"
 )
@@ -22,9 +23,9 @@ func TestTokenIsNoCertificate(t *testing.T) {
 	ca := certstest.NewCA(t, "ca")
 	pair := ca.Issue(t, certstest.Leaf{CommonName: "machine"})
 	server := ca.Issue(t, certstest.Leaf{CommonName: "server", Names: []string{"127.0.0.1"}})
-	r := newRig(t, broker.Config{Identify: ids.Identify}, web.Config{TLS: &tls.Config{
+	r := newRig(t, broker.Config{Identify: ids.Identify}, web.Config{Config: edge.Config{TLS: &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{server.TLS(t)}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: ca.Pool(),
-	}})
+	}}})
 	post := func(query string, certificates ...tls.Certificate) int {
 		transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: certificates}}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+r.addr+"/v1/tags/a"+query, strings.NewReader("1"))

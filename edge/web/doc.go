@@ -4,7 +4,7 @@
 // Every client is a client of the broker (broker.Local), under the same identities, limits and validation as a native one. Event loops drive
 // the connections: there is no goroutine for a connection, and an idle one has no buffer.
 //
-//	s, err := web.Listen(web.Config{Broker: b, Address: "127.0.0.1:8080"})
+//	s, err := web.Listen(web.Config{Broker: b, Config: edge.Config{Address: "127.0.0.1:8080"}})
 //	err = s.Serve(ctx)
 package web
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"example.com/ferry/edge"
 	"example.com/ferry/loop"
 	"example.com/ferry/protocol/native"
 )
@@ -24,7 +25,7 @@ var (
 )
 
 // beginEvents handles the head of a GET.
-func (r *request) beginEvents(token []byte, filter string, query url.Values) {
+func (r *request) beginEvents(who *credential, filter string, query url.Values) {
 	if !r.body.Done() {
 		r.fail(400, "bad_request", "a subscription has no body")
 		return
@@ -36,7 +37,7 @@ func (r *request) beginEvents(token []byte, filter string, query url.Values) {
 	}
 	e := &events{conn: r.conn, chunked: r.head.Minor > 0}
 	e.sub.flush, e.sub.finish = e.write, e.finish
-	if err := e.sub.attach(r, token, cfg); err != nil {
+	if err := e.sub.attach(r, who, cfg); err != nil {
 		e.left = true
 		r.fail(errorOf(err))
 		return
@@ -90,7 +91,7 @@ func (e *events) finish(why error) {
 	}
 	e.write()
 	_, code, reason := errorOf(why)
-	e.send(append(append([]byte("event: end\ndata: "), bytes.TrimSpace(problem(code, reason))...), "\n\n"...))
+	e.send(append(append([]byte("event: end\ndata: "), bytes.TrimSpace(edge.Problem(code, reason))...), "\n\n"...))
 	if e.chunked {
 		e.conn.Write([]byte("0\r\n\r\n"))
 	}

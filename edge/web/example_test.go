@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/web"
 	"example.com/ferry/format"
 	"example.com/ferry/format/json"
@@ -19,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	s, err := web.Listen(web.Config{Broker: b, Address: "127.0.0.1:0"})
+	s, err := web.Listen(web.Config{Broker: b, Config: edge.Config{Address: "127.0.0.1:0"}})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,7 +2,7 @@ package web
 
 import (
 	"crypto/sha256"
-	"crypto/tls"
+	"strconv"
 	"time"
 
 	"example.com/ferry/broker"
@@ -53,13 +53,14 @@ func (ls *loopState) request(c *loop.Conn) *request {
 	return r
 }
 
-// publisher returns the client of the broker that publishes for a token or certificate. It is shared by the requests of a loop. The
+// publisher returns the client of the broker that publishes for a token, user or certificate. It is shared by the requests of a loop. The
 // error is a *native.Error.
-func (ls *loopState) publisher(token []byte, c *loop.Conn) (*publisher, error) {
-	key := append([]byte("token "), token...) // no token looks like a certificate
-	var state *tls.ConnectionState
-	if len(token) == 0 {
-		if state = edge.TLSState(c); state != nil && len(state.VerifiedChains) > 0 {
+func (ls *loopState) publisher(who *credential, c *loop.Conn) (*publisher, error) {
+	key := append(strconv.AppendQuote([]byte("token "), who.user), who.secret...) // no token looks like a user or certificate
+	if who.proved != nil {
+		key = append([]byte("user "), who.user...)
+	} else if len(who.secret) == 0 {
+		if state := edge.TLSState(c); state != nil && len(state.VerifiedChains) > 0 {
 			sum := sha256.Sum256(state.PeerCertificates[0].Raw)
 			key = append([]byte("certificate "), sum[:]...)
 		}
@@ -69,9 +70,7 @@ func (ls *loopState) publisher(token []byte, c *loop.Conn) (*publisher, error) {
 		return p, nil
 	}
 	p := &publisher{ls: ls, key: string(key), tags: map[string]*tag{}, used: ls.Now()}
-	local, err := ls.server.Clients.Connect(broker.LocalConfig{
-		Addr: c.RemoteIP(), Token: token, TLS: state, Anonymous: ls.server.Anonymous(), Handler: p,
-	})
+	local, err := ls.server.connect(who, c, p)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +78,11 @@ func (ls *loopState) publisher(token []byte, c *loop.Conn) (*publisher, error) {
 	ls.clients[p.key] = p
 	ls.sweepLater()
 	return p, nil
+}
+
+// refused logs that a message of a client is refused.
+func (ls *loopState) refused(client *broker.Local, c *loop.Conn, err error) {
+	ls.server.MessageRefused(client.Identity().Name, "", edge.Remote(c), err)
 }
 
 func (ls *loopState) sweepLater() {

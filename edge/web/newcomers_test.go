@@ -10,13 +10,14 @@ import (
 	"github.com/coder/websocket"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/web"
 )
 
 // TestSilentConnections: more connections than there are places send nothing, or half a head. Requests are served, and a stream of events stays while
 // more of them come.
 func TestSilentConnections(t *testing.T) {
-	r := newRig(t, broker.Config{}, web.Config{MaxConnections: 8, HeadTimeout: time.Hour, IdleTimeout: time.Hour})
+	r := newRig(t, broker.Config{}, web.Config{Config: edge.Config{MaxConnections: 8, HandshakeTimeout: time.Hour}, IdleTimeout: time.Hour})
 	silence := func() {
 		for i := range 64 {
 			c, err := net.Dial("tcp", r.addr)

@@ -7,6 +7,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/mediatype"
 	"example.com/ferry/protocol/http1"
 	"example.com/ferry/protocol/native"
@@ -44,7 +45,7 @@ const (
 )
 
 // beginPublish handles the head of a POST.
-func (r *request) beginPublish(token, name []byte) {
+func (r *request) beginPublish(who *credential, name []byte) {
 	s := r.ls.server
 	if r.head.Framing == http1.Length && r.head.Length > int64(s.cfg.MaxMessage) && !r.isBatch() {
 		r.fail(413, "too_large", fmt.Sprintf("a message of %d bytes: at most %d are accepted", r.head.Length, s.cfg.MaxMessage))
@@ -73,7 +74,7 @@ func (r *request) beginPublish(token, name []byte) {
 		r.fail(errorOf(err))
 		return
 	}
-	client, err := r.ls.publisher(token, r.conn)
+	client, err := r.ls.publisher(who, r.conn)
 	if err != nil {
 		r.fail(errorOf(err))
 		return
@@ -85,6 +86,7 @@ func (r *request) beginPublish(token, name []byte) {
 	}
 	t2, err := client.tag(name)
 	if err != nil {
+		r.ls.refused(client.local, r.conn, err)
 		r.fail(errorOf(err))
 		return
 	}
@@ -244,7 +246,7 @@ func (r *request) goOn() {
 	}
 	c := r.conn
 	r.state = readingBody
-	c.SetTimer(idleTimer, r.ls.server.cfg.BodyTimeout)
+	c.SetTimer(idleTimer, r.ls.server.Config().WriteTimeout)
 	r.carry.cut(r.publish(r.carry.bytes(), r.complete || !r.lines))
 	switch {
 	case r.state != readingBody:
@@ -301,6 +303,9 @@ func (r *request) settle() {
 
 // finishPublish responds.
 func (r *request) finishPublish() {
+	if r.refused > 0 {
+		r.ls.refused(r.client.local, r.conn, r.failures[0].err)
+	}
 	switch {
 	case r.unstored != nil:
 		r.fail(errorOf(r.unstored))
@@ -327,8 +332,8 @@ func (r *request) batchResult() []byte {
 		}
 		_, code, reason := errorOf(f.err)
 		b = strconv.AppendInt(append(b, `{"line":`...), int64(f.line), 10)
-		b = appendString(append(b, `,"code":`...), code)
-		b = append(appendString(append(b, `,"reason":`...), reason), '}')
+		b = edge.AppendString(append(b, `,"code":`...), code)
+		b = append(edge.AppendString(append(b, `,"reason":`...), reason), '}')
 	}
 	if len(r.failures) > 0 {
 		b = append(b, ']')

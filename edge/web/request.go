@@ -5,17 +5,22 @@ import (
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/internal/mediatype"
 	"example.com/ferry/loop"
 	"example.com/ferry/protocol/native"
+	"example.com/ferry/protocol/websocket"
 
 	wire "example.com/ferry/protocol/http1"
 )
 
 // requestState is the phase of a request.
 //
-//	                    head               body
+//	              loggingIn
+//	                ▲   │ again
+//	                │   ▼     head               body
 //	inactive ─► readingHead ─► readingBody ─► settling ─► responded: inactive, and another handler for the connection
 //	                    │            │  ▲                     ▲
 //	                    │            ▼  │ credit              │
@@ -26,6 +31,7 @@ type requestState uint8
 const (
 	inactive    requestState = iota
 	readingHead              // the head is not complete
+	loggingIn                // the head stays unread while the password is compared: reading is paused
 	readingBody              // what the request publishes arrives
 	waiting                  // the tag has no credit: reading is paused
 	settling                 // all is published; the response waits until it is stored
@@ -48,6 +54,10 @@ type request struct {
 	origin    string // value of Access-Control-Allow-Origin; "" means none
 	fields    requestFields
 
+	compared bool             // the password of Basic was compared, with this result:
+	proved   *broker.Identity // nil if it is a token, or without one
+	loginErr error
+
 	publishing
 }
 
@@ -58,7 +68,7 @@ type requestFields struct {
 	authorization, contentType, ack, origin, fetchSite, referer, key, id, lastEvent []byte
 	preflight                                                                       bool // Access-Control-Request-Method
 	browser                                                                         bool // User-Agent is a browser's
-	websocketKey, websocketVersion, extensions                                      []byte
+	shake                                                                           websocket.Handshake
 }
 
 // Opened does nothing: the connection is open when a request begins.
@@ -92,36 +102,36 @@ func (r *request) Data(c *loop.Conn, p []byte) int {
 
 // readHead returns the length of the head, or 0 if it is not complete.
 func (r *request) readHead(p []byte) int {
-	n, err := wire.ParseRequest(p, &r.head, headLimits)
+	n, err := wire.ParseRequest(p, &r.head, edge.HeadLimits)
 	if err != nil {
-		var e *wire.Error
-		status := 400
-		if errors.As(err, &e) {
-			status = e.Status
-		}
 		r.keepAlive = false
-		r.fail(status, "bad_request", err.Error())
+		r.ls.server.Unreadable(r.conn, p)
+		r.refuse(edge.Malformed(err))
 		return len(p)
 	}
 	if n == 0 {
 		if !r.headTimed {
 			r.headTimed = true
-			r.conn.SetTimer(idleTimer, r.ls.server.cfg.HeadTimeout)
+			r.conn.SetTimer(idleTimer, r.ls.server.Config().HandshakeTimeout)
 		}
 		r.ls.Hold(r.conn, len(p)) // may close it
 		return 0
 	}
-	r.conn.SetTimer(idleTimer, r.ls.server.cfg.BodyTimeout)
+	r.conn.SetTimer(idleTimer, r.ls.server.Config().WriteTimeout)
+	r.fields = requestFields{} // the head may be read a second time
 	r.keepAlive = r.head.KeepAlive && !r.draining && !r.ls.server.draining.Load()
 	r.body = r.head.Body(nil)
-	r.route(p[:n])
+	if r.route(p[:n]); r.state == loggingIn {
+		r.ls.Hold(r.conn, n) // may close it
+		return 0
+	}
 	return n
 }
 
 // readBody passes on the content of the body as it arrives.
 func (r *request) readBody(p []byte) (n int) {
 	if len(p) > 0 {
-		r.conn.SetTimer(idleTimer, r.ls.server.cfg.BodyTimeout)
+		r.conn.SetTimer(idleTimer, r.ls.server.Config().WriteTimeout)
 	}
 	for r.state == readingBody && !r.body.Done() {
 		took, part, err := r.body.Next(p[n:])
@@ -163,6 +173,8 @@ func (r *request) Timer(*loop.Conn, int) {
 	switch r.state {
 	case waiting:
 		r.fail(503, "no_credit", "the tag has no credit: a subscriber with policy block is slow, or the storage is")
+	case loggingIn:
+		r.fail(503, "busy", "too many logins wait: try again later")
 	case settling:
 		r.fail(503, "not_stored", "the messages are not stored yet: the storage is slow. They may be stored later")
 	default:
@@ -179,7 +191,7 @@ func (r *request) Closed(c *loop.Conn, _ error) {
 // Shutdown closes the connection after the response.
 func (r *request) Shutdown(c *loop.Conn) {
 	r.draining, r.keepAlive = true, false
-	if r.state == readingHead {
+	if r.state == readingHead || r.state == loggingIn {
 		r.release()
 		c.Close()
 	}
@@ -212,6 +224,7 @@ func (r *request) release() {
 	r.head.Reset()
 	r.generation++
 	r.conn, r.state, r.headTimed, r.halfClosed, r.draining = nil, inactive, false, false, false
+	r.compared, r.proved, r.loginErr = false, nil, nil
 	r.keepAlive, r.origin, r.fields, r.publishing = false, "", requestFields{}, publishing{extension: r.extension[:0], failures: r.failures[:0]}
 	if len(r.ls.free) < maxFreeRequests {
 		r.ls.free = append(r.ls.free, r)
@@ -229,13 +242,7 @@ func (k *carry) bytes() []byte {
 }
 
 func (k *carry) append(p []byte) {
-	have := k.bytes()
-	if k.buf == nil || len(have)+len(p) > cap(have) {
-		bigger := bufpool.Get(max(len(have)+len(p), 2*len(have)))
-		bigger.B = append(bigger.B, have...)
-		k.release()
-		k.buf = bigger
-	}
+	k.buf = bufpool.Grow(k.buf, len(p))
 	k.buf.B = append(k.buf.B, p...)
 }
 

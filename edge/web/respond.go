@@ -1,18 +1,11 @@
 package web
 
 import (
-	"strconv"
 	"time"
 
+	"example.com/ferry/edge"
 	"example.com/ferry/protocol/http1"
 )
-
-var reasons = map[int]string{
-	200: "OK", 204: "No Content", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-	408: "Request Timeout", 413: "Content Too Large", 414: "URI Too Long", 415: "Unsupported Media Type", 417: "Expectation Failed",
-	421: "Misdirected Request", 422: "Unprocessable Content", 426: "Upgrade Required", 429: "Too Many Requests",
-	431: "Request Header Fields Too Large", 500: "Internal Server Error", 503: "Service Unavailable", 505: "HTTP Version Not Supported",
-}
 
 // fail responds with an error. The rest of the body is not read, so the connection closes if there is any.
 func (r *request) fail(status int, code, reason string) {
@@ -23,7 +16,12 @@ func (r *request) fail(status int, code, reason string) {
 	case 429, 503:
 		extra = "Retry-After: 1\r\n"
 	}
-	r.respond(status, "application/json", problem(code, reason), extra)
+	r.respond(status, "application/json", edge.Problem(code, reason), extra)
+}
+
+// refuse responds with an error.
+func (r *request) refuse(why *edge.Refusal) {
+	r.respond(why.Status, "application/json", edge.Problem(why.Code, why.Reason), why.Fields)
 }
 
 // respond writes the response and ends the request.
@@ -31,17 +29,11 @@ func (r *request) respond(status int, mediaType string, body []byte, extra strin
 	if !r.body.Done() {
 		r.keepAlive = false
 	}
-	b := r.appendHead(r.ls.scratch[:0], status)
-	b = append(b, extra...)
-	if status != 204 {
-		if mediaType != "" {
-			b = append(append(append(b, "Content-Type: "...), mediaType...), '\r', '\n')
-		}
-		b = append(strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10), '\r', '\n')
-	}
-	b = append(b, '\r', '\n')
-	if r.head.Method != http1.MethodHead {
-		b = append(b, body...)
+	b := append(r.appendHead(r.ls.scratch[:0], status), extra...)
+	if status == 204 {
+		b = append(b, "\r\n"...)
+	} else {
+		b = edge.AppendBody(b, mediaType, body, r.head.Method != http1.MethodHead)
 	}
 	r.conn.Write(b)
 	r.ls.scratch = b[:0]
@@ -51,9 +43,7 @@ func (r *request) respond(status int, mediaType string, body []byte, extra strin
 // appendHead appends the first line and the fields that all responses have. It counts the response.
 func (r *request) appendHead(b []byte, status int) []byte {
 	r.ls.server.counters.requests[status/100].Add(1)
-	b = append(b, "HTTP/1.1 "...)
-	b = append(strconv.AppendInt(b, int64(status), 10), ' ')
-	b = append(append(b, reasons[status]...), "\r\nDate: "...)
+	b = append(edge.AppendStatus(b, status), "Date: "...)
 	b = append(append(b, r.ls.date()...), '\r', '\n')
 	switch {
 	case !r.keepAlive:
@@ -61,7 +51,7 @@ func (r *request) appendHead(b []byte, status int) []byte {
 	case r.head.Minor == 0:
 		b = append(b, "Connection: keep-alive\r\n"...)
 	}
-	if len(r.fields.origin) > 0 || len(*r.ls.server.origins.Load()) > 0 {
+	if len(r.fields.origin) > 0 || len(r.ls.server.Origins()) > 0 {
 		b = append(b, "Vary: Origin\r\n"...)
 	}
 	if r.origin != "" {
@@ -77,29 +67,4 @@ func (ls *loopState) date() []byte {
 		ls.dateText = time.Now().UTC().AppendFormat(ls.dateText[:0], "Mon, 02 Jan 2006 15:04:05 GMT")
 	}
 	return ls.dateText
-}
-
-// problem returns the body of an error.
-func problem(code, reason string) []byte {
-	b := append([]byte(`{"error":{"code":`), appendString(nil, code)...)
-	b = appendString(append(b, `,"reason":`...), reason)
-	return append(b, "}}\n"...)
-}
-
-const hex = "0123456789abcdef"
-
-// appendString appends s as a JSON string (RFC 8259, section 7). Bytes that are not UTF-8 become U+FFFD.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	for _, c := range s {
-		switch {
-		case c == '"' || c == '\\':
-			b = append(b, '\\', byte(c))
-		case c < ' ' || c == 0x7f:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		default:
-			b = append(b, string(c)...)
-		}
-	}
-	return append(b, '"')
 }

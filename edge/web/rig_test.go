@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,7 +44,7 @@ func newRig(t *testing.T, streams broker.Config, cfg web.Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg.Broker, cfg.Address, cfg.Log = b, "127.0.0.1:0", streams.Log
+	cfg.Broker, cfg.Address, cfg.Log = b, "127.0.0.1:0", cmp.Or(cfg.Log, streams.Log)
 	s, err := web.Listen(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,10 @@ package web
 
 import (
 	"bytes"
-	"net"
-	"net/netip"
 	"net/url"
 	"strings"
 
+	"example.com/ferry/edge"
 	"example.com/ferry/protocol/http1"
 )
 
@@ -59,18 +58,8 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 			if is("Idempotency-Key") {
 				f.id = value
 			}
-		case 17:
-			if is("Sec-WebSocket-Key") {
-				f.websocketKey = value
-			}
-		case 21:
-			if is("Sec-WebSocket-Version") {
-				f.websocketVersion = value
-			}
-		case 24:
-			if is("Sec-WebSocket-Extensions") {
-				f.extensions = value
-			}
+		case 17, 21, 24:
+			f.shake.Field(name, value)
 		case 29:
 			f.preflight = f.preflight || is("Access-Control-Request-Method")
 		}
@@ -81,9 +70,11 @@ func (f *requestFields) take(data []byte, fields []http1.Field) {
 func (r *request) route(data []byte) {
 	h := &r.head
 	r.fields.take(data, h.Fields)
-	if !r.checkOrigin(h.Authority.Of(data)) {
+	if refused := r.ls.server.CheckOrigin(r.fields.origin, h.Authority.Of(data)); refused != nil {
+		r.refuse(refused)
 		return
 	}
+	r.origin = string(r.fields.origin)
 	path := h.Path.Of(data)
 	switch {
 	case h.Method == http1.MethodOptions && r.fields.preflight:
@@ -114,63 +105,33 @@ func (r *request) routeTag(data, name []byte) {
 		r.fail(400, "bad_request", "the query is malformed")
 		return
 	}
-	token, ok := bearer(r.fields.authorization)
+	who, ok := credentialOf(r.fields.authorization)
 	if !ok {
-		r.fail(401, "unauthenticated", "the Authorization field needs the form: Bearer TOKEN")
+		r.fail(401, "unauthenticated", "the Authorization field needs the form: Bearer TOKEN, or Basic with user and password")
 		return
 	}
-	if t := query.Get("access_token"); len(token) == 0 && t != "" {
-		token = []byte(t)
+	if t := query.Get("access_token"); len(r.fields.authorization) == 0 && t != "" {
+		who.secret = []byte(t)
 	}
-	if len(token) == 0 && len(r.fields.origin) == 0 && len(r.fields.fetchSite) == 0 && r.unknownPage(r.head.Authority.Of(data)) {
+	if len(who.secret) == 0 && who.user == "" && len(r.fields.origin) == 0 && len(r.fields.fetchSite) == 0 && r.unknownPage(r.head.Authority.Of(data)) {
 		r.fail(403, "forbidden_origin", "a browser made the request and does not say for which page: send a token, or use https or localhost")
+		return
+	}
+	if !r.login(&who) {
 		return
 	}
 	switch r.head.Method {
 	case http1.MethodPost:
-		r.beginPublish(token, name)
+		r.beginPublish(&who, name)
 	case http1.MethodGet:
 		if upgrade := r.head.UpgradeTo(data); r.head.Upgrade && strings.EqualFold(string(upgrade), "websocket") {
-			r.beginWebSocket(token, string(name), query)
+			r.beginWebSocket(&who, string(name), query)
 			return
 		}
-		r.beginEvents(token, string(name), query)
+		r.beginEvents(&who, string(name), query)
 	default:
-		r.respond(405, "application/json", problem("method", "a tag takes POST and GET"), "Allow: GET, POST, OPTIONS\r\n")
+		r.respond(405, "application/json", edge.Problem("method", "a tag takes POST and GET"), "Allow: GET, POST, OPTIONS\r\n")
 	}
-}
-
-// bearer returns the token of an Authorization field, which may be empty.
-func bearer(field []byte) (token []byte, ok bool) {
-	const scheme = "Bearer "
-	if len(field) == 0 {
-		return nil, true
-	}
-	if len(field) <= len(scheme) || !strings.EqualFold(string(field[:len(scheme)]), scheme) {
-		return nil, false
-	}
-	return bytes.TrimSpace(field[len(scheme):]), true
-}
-
-// checkOrigin refuses requests that pages of other sites make. A browser sends Origin with each request of a page to another site, and
-// with each POST. If clients need no credential, the name of the server must be an address or localhost: a page could reach the server
-// by a name of its own site, which its owner lets resolve to this machine.
-func (r *request) checkOrigin(authority []byte) bool {
-	s := r.ls.server
-	if s.Anonymous() != "" && !local(authority) {
-		r.fail(421, "misdirected", "clients without a credential reach this server by an IP address or as localhost")
-		return false
-	}
-	if len(r.fields.origin) == 0 {
-		return true
-	}
-	value, ok := s.allowed(string(r.fields.origin))
-	if !ok && !r.sameOrigin(authority) {
-		r.fail(403, "forbidden_origin", "pages of this origin may not use the server: name it in http.origins of the listener")
-		return false
-	}
-	r.origin = value
-	return true
 }
 
 // ofOtherSite reports whether the browser says that a page of another origin made the request. Such a GET can come without Origin: the
@@ -191,27 +152,7 @@ func (r *request) unknownPage(authority []byte) bool {
 	if err != nil {
 		return true
 	}
-	_, known := r.ls.server.allowed(u.Scheme + "://" + u.Host)
-	return !known && !strings.EqualFold(u.Host, string(authority))
-}
-
-// sameOrigin reports whether the request is of a page of this server.
-func (r *request) sameOrigin(authority []byte) bool {
-	scheme := "http://"
-	if r.ls.server.cfg.TLS != nil {
-		scheme = "https://"
-	}
-	return local(authority) && strings.EqualFold(string(r.fields.origin), scheme+string(authority))
-}
-
-// local reports whether a host is an IP address or localhost.
-func local(authority []byte) bool {
-	host := string(authority)
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil || strings.EqualFold(host, "localhost")
+	return !r.ls.server.Allowed(u.Scheme+"://"+u.Host) && !strings.EqualFold(u.Host, string(authority))
 }
 
 func (r *request) preflight() {
@@ -221,7 +162,7 @@ func (r *request) preflight() {
 
 func (r *request) serveFile(content []byte, mediaType string) {
 	if r.head.Method != http1.MethodGet && r.head.Method != http1.MethodHead {
-		r.respond(405, "application/json", problem("method", "the file takes GET"), "Allow: GET, HEAD\r\n")
+		r.respond(405, "application/json", edge.Problem("method", "the file takes GET"), "Allow: GET, HEAD\r\n")
 		return
 	}
 	r.respond(200, mediaType, content, "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\n")

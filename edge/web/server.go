@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 
 	"example.com/ferry/edge"
@@ -14,7 +13,6 @@ type Server struct {
 	*edge.Listener
 	cfg      Config
 	loops    []*loopState
-	origins  atomic.Pointer[[]string]
 	counters counters
 	draining atomic.Bool
 }
@@ -25,23 +23,16 @@ func Listen(cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Listener: &edge.Listener{}, cfg: cfg}
-	s.origins.Store(&cfg.Origins)
-	err := s.Listen(edge.Config{
-		Protocol: "web", Broker: cfg.Broker, Address: cfg.Address, TLS: cfg.TLS, Validate: cfg.Validate, Sockets: cfg.Sockets, Anonymous: cfg.Anonymous,
-		MaxUnread: cfg.MaxMessage + 256<<10, MaxConnections: cfg.MaxConnections,
-	}, func(on *edge.Loop) loop.Handler {
+	err := s.Listen(cfg.Config, edge.Service{Name: "web", Broker: cfg.Broker, Logins: cfg.Logins, Log: cfg.Log, MaxUnread: cfg.MaxMessage + 256<<10, First: func(on *edge.Loop) loop.Handler {
 		ls := newLoopState(s, on)
 		s.loops = append(s.loops, ls)
 		return ls.idle
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
-
-// SetOrigins replaces Config.Origins.
-func (s *Server) SetOrigins(origins []string) { s.origins.Store(&origins) }
 
 // Drain stops accepting, ends the streams of events, and returns when all connections are closed. If ctx ends first, it resets those
 // that are left and returns the error of ctx.
@@ -52,16 +43,6 @@ func (s *Server) Drain(ctx context.Context) error {
 			ls.closeClients()
 		}
 	})
-}
-
-// allowed returns the value of Access-Control-Allow-Origin for a request from origin. ok is false if its pages may not use the server.
-func (s *Server) allowed(origin string) (value string, ok bool) {
-	for _, o := range *s.origins.Load() {
-		if o == "*" || strings.EqualFold(o, origin) {
-			return origin, true
-		}
-	}
-	return "", false
 }
 
 // counters count requests and clients.

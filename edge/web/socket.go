@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry"
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/mediatype"
 	"example.com/ferry/loop"
 	"example.com/ferry/protocol/native"
@@ -40,31 +41,25 @@ var (
 )
 
 // beginWebSocket handles the head of a GET with Upgrade: websocket. RFC 6455, section 4.2.
-func (r *request) beginWebSocket(token []byte, name string, query url.Values) {
-	accept, ok := websocket.Accept(r.fields.websocketKey)
-	switch {
-	case string(r.fields.websocketVersion) != "13":
-		r.respond(426, "application/json", problem("upgrade", "the version of WebSocket is 13"), "Sec-WebSocket-Version: 13\r\n")
-		return
-	case !ok || !r.body.Done():
-		r.fail(400, "bad_request", "Sec-WebSocket-Key is missing or malformed, or the request has a body")
+func (r *request) beginWebSocket(who *credential, name string, query url.Values) {
+	shake := &r.fields.shake
+	if refused := edge.CheckUpgrade(&r.head, shake); refused != nil {
+		r.refuse(refused)
 		return
 	}
-	k := &socket{conn: r.conn, deflate: websocket.Negotiate(string(r.fields.extensions))}
+	k := &socket{conn: r.conn, deflate: websocket.Negotiate(string(shake.Extensions))}
 	k.sub.raw, k.sub.flush, k.sub.ready, k.sub.finish = true, k.write, k.goOn, k.finish
-	if err := k.open(r, token, name, query); err != nil {
+	if err := k.open(r, who, name, query); err != nil {
 		k.left = true // what was delivered meanwhile must not reach the connection
 		r.fail(errorOf(err))
 		return
 	}
 	r.ls.server.counters.requests[1].Add(1)
-	b := r.ls.scratch[:0]
-	b = append(b, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: "...)
-	b = append(append(b, accept...), "\r\n"...)
+	extension := ""
 	if k.deflate {
-		b = append(b, "Sec-WebSocket-Extensions: "+websocket.ResponseExtension+"\r\n"...)
+		extension = websocket.ResponseExtension
 	}
-	b = append(b, "\r\n"...)
+	b := shake.AppendResponse(r.ls.scratch[:0], extension, "")
 	k.conn.Write(b)
 	r.ls.scratch = b[:0]
 	k.conn.SetHandler(k)
@@ -74,7 +69,7 @@ func (r *request) beginWebSocket(token []byte, name string, query url.Values) {
 }
 
 // open connects the client to the broker, as the query says. The error is a *native.Error.
-func (k *socket) open(r *request, token []byte, name string, query url.Values) error {
+func (k *socket) open(r *request, who *credential, name string, query url.Values) error {
 	mode := query.Get("mode")
 	publishes, subscribes := mode == "publish" || mode == "both", mode == "" || mode == "subscribe" || mode == "both"
 	if !publishes && !subscribes {
@@ -90,12 +85,13 @@ func (k *socket) open(r *request, token []byte, name string, query url.Values) e
 			return err
 		}
 	}
-	if err := k.sub.attach(r, token, cfg); err != nil {
+	if err := k.sub.attach(r, who, cfg); err != nil {
 		return err
 	}
 	if publishes {
 		grant, err := k.sub.local.Tag(strings.Clone(name))
 		if err != nil {
+			k.sub.ls.refused(k.sub.local, k.conn, err)
 			k.sub.end()
 			return err
 		}
@@ -287,8 +283,9 @@ func (k *socket) publish(m *broker.Message) bool {
 	n, err := batch.Publish(k.grant, []broker.Message{*m}, nil)
 	batch.End()
 	if err != nil {
+		k.sub.ls.refused(k.sub.local, k.conn, err)
 		_, code, reason := errorOf(err)
-		k.message(problem(code, reason))
+		k.message(edge.Problem(code, reason))
 	}
 	return n == 1 || err != nil
 }

@@ -36,20 +36,15 @@ type subscriber struct {
 	posted  bool         // flush was posted
 	ended   bool
 
-	unsent     int           // result of Conn.Unsent when it last changed
-	progressed time.Duration // when that was, as Loop.Now
+	progress edge.Progress
 }
 
 var _ broker.LocalHandler = (*subscriber)(nil)
 
 // attach connects the client to the broker and subscribes, unless cfg is nil. After an error, the callbacks may still be called.
-func (s *subscriber) attach(r *request, token []byte, cfg *broker.LocalSubConfig) error {
+func (s *subscriber) attach(r *request, who *credential, cfg *broker.LocalSubConfig) error {
 	s.ls, s.conn = r.ls, r.conn
-	s.progressed = s.ls.Now()
-	server := r.ls.server
-	local, err := server.Clients.Connect(broker.LocalConfig{
-		Addr: r.conn.RemoteIP(), Token: token, TLS: edge.TLSState(r.conn), Anonymous: server.Anonymous(), Handler: s,
-	})
+	local, err := r.ls.server.connect(who, r.conn, s)
 	if err != nil {
 		return err
 	}
@@ -80,14 +75,7 @@ func (s *subscriber) Deliver(_ *broker.LocalSub, run *broker.Run) (taken int) {
 		}
 		taken++
 		need := 2*len(m.Payload) + len(m.Tag) + eventOverhead
-		if s.queue == nil {
-			s.queue = bufpool.Get(need)
-		} else if len(s.queue.B)+need > cap(s.queue.B) {
-			bigger := bufpool.Get(max(2*cap(s.queue.B), len(s.queue.B)+need))
-			bigger.B = append(bigger.B, s.queue.B...)
-			s.queue.Release()
-			s.queue = bigger
-		}
+		s.queue = bufpool.Grow(s.queue, need)
 		if !s.raw {
 			s.queue.B = appendEvent(s.queue.B, &m)
 			continue
@@ -147,16 +135,9 @@ func (s *subscriber) end() {
 	s.local.Close()
 }
 
-// stalled reports whether the client has read nothing for BodyTimeout although there is something to read.
+// stalled reports whether the client has read nothing for WriteTimeout although there is something to read.
 func (s *subscriber) stalled() bool {
-	now, unsent := s.ls.Now(), 0
-	if s.conn.Blocked() { // otherwise all bytes are on their way, and two messages of one length look alike
-		unsent = s.conn.Unsent()
-	}
-	if unsent == 0 || unsent != s.unsent {
-		s.unsent, s.progressed = unsent, now
-	}
-	return now-s.progressed > s.ls.server.cfg.BodyTimeout
+	return s.progress.Stalled(s.conn, s.ls.Now(), s.ls.server.Config().WriteTimeout)
 }
 
 // Ready lets a WebSocket go on that has waited for credit.
@@ -242,13 +223,13 @@ func appendEvent(b []byte, m *broker.Message) []byte {
 
 // appendEnvelope appends a message as a JSON object on one line.
 func appendEnvelope(b []byte, m *broker.Message, id bool) []byte {
-	b = appendString(append(b, `{"tag":`...), m.Tag)
+	b = edge.AppendString(append(b, `{"tag":`...), m.Tag)
 	b = strconv.AppendInt(append(b, `,"time":`...), m.Time/int64(time.Millisecond), 10)
 	if id && m.Sequence > 0 {
 		b = strconv.AppendUint(append(b, `,"id":`...), m.Sequence, 10)
 	}
 	if m.Type != ferry.JSON {
-		b = appendString(append(b, `,"type":`...), m.Type.String())
+		b = edge.AppendString(append(b, `,"type":`...), m.Type.String())
 		b = base64.StdEncoding.AppendEncode(append(b, `,"base64":"`...), m.Payload)
 		return append(b, `"}`...)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/ferry/broker"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/web"
 )
 
@@ -39,7 +40,7 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, broker.Config{Identify: ids.Identify, MaxTags: 16}, web.Config{MaxMessage: 1000, Origins: []string{"https://app.example"}})
+	r := newRig(t, broker.Config{Identify: ids.Identify, MaxTags: 16}, web.Config{MaxMessage: 1000, Config: edge.Config{Origins: []string{"https://app.example"}}})
 	for _, c := range []struct {
 		name, method, path, body string
 		status                   int
@@ -87,7 +88,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestOrigins(t *testing.T) {
-	r := newRig(t, broker.Config{}, web.Config{Origins: []string{"https://app.example"}})
+	r := newRig(t, broker.Config{}, web.Config{Config: edge.Config{Origins: []string{"https://app.example"}}})
 	status, _, h := r.do("OPTIONS", "/v1/tags/a", "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST")
 	if status != 204 || h.Get("Access-Control-Allow-Origin") != "https://app.example" || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Ferry-Ack") {
 		t.Errorf("preflight: %d %v", status, h)
@@ -105,7 +106,7 @@ func TestOrigins(t *testing.T) {
 // TestUnknownPage: to other servers than https and localhost, browsers send no Sec-Fetch-Site. Without a token, such a request has to come from a page of the
 // server or of an origin that is allowed.
 func TestUnknownPage(t *testing.T) {
-	r := newRig(t, broker.Config{}, web.Config{Origins: []string{"https://app.example"}})
+	r := newRig(t, broker.Config{}, web.Config{Config: edge.Config{Origins: []string{"https://app.example"}}})
 	const path, browser = "/v1/tags/a?policy=block", "Mozilla/5.0 (X11; Linux x86_64)"
 	for _, fields := range [][]string{
 		{"User-Agent", browser}, // an image of a page without referrer
@@ -129,7 +130,7 @@ func TestUnknownPage(t *testing.T) {
 
 // TestOtherSite: a page of another site cannot subscribe by a request that a browser sends without Origin, such as that of an image.
 func TestOtherSite(t *testing.T) {
-	r := newRig(t, broker.Config{}, web.Config{Origins: []string{"https://app.example"}})
+	r := newRig(t, broker.Config{}, web.Config{Config: edge.Config{Origins: []string{"https://app.example"}}})
 	for _, site := range []string{"cross-site", "same-site"} {
 		r.wantStatus(403, "GET", "/v1/tags/a?group=workers", "", "Sec-Fetch-Site", site)
 		r.wantStatus(200, "GET", "/v1/openapi.json", "", "Sec-Fetch-Site", site)
@@ -145,7 +146,7 @@ func TestAnonymousNeedsAnAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, broker.Config{Identify: ids.Identify}, web.Config{Anonymous: "open"})
+	r := newRig(t, broker.Config{Identify: ids.Identify}, web.Config{Config: edge.Config{Anonymous: "open"}})
 	r.broker.SetIdentities(ids)
 	r.wantStatus(204, "POST", "/v1/tags/a", "1")
 	r.wantStatus(403, "GET", "/v1/tags/a", "")
@@ -216,8 +217,8 @@ func TestCutAtEachByte(t *testing.T) {
 }
 
 func TestHostileBytes(t *testing.T) {
-	patient := newRig(t, broker.Config{}, web.Config{HeadTimeout: patience, BodyTimeout: patience})
-	hasty := newRig(t, broker.Config{}, web.Config{HeadTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond})
+	patient := newRig(t, broker.Config{}, web.Config{Config: edge.Config{HandshakeTimeout: patience, WriteTimeout: patience}})
+	hasty := newRig(t, broker.Config{}, web.Config{Config: edge.Config{HandshakeTimeout: 50 * time.Millisecond, WriteTimeout: 50 * time.Millisecond}})
 	for _, c := range []struct{ name, request, want string }{
 		{"garbage", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\r\n\r\n", " 400 "},
 		{"escape", "GET /v1/tags/a%2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", " 400 "},

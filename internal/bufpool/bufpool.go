@@ -83,6 +83,20 @@ func Get(n int) *Buf {
 	return b
 }
 
+// Grow returns a buffer with the content of b and room for n bytes more: b itself, or a larger one, and then it releases b. b may be nil.
+func Grow(b *Buf, n int) *Buf {
+	if b == nil {
+		return Get(n)
+	}
+	if len(b.B)+n <= cap(b.B) {
+		return b
+	}
+	larger := Get(max(2*cap(b.B), len(b.B)+n))
+	larger.B = append(larger.B, b.B...)
+	b.Release()
+	return larger
+}
+
 // Retain adds a reference to the buffer.
 func (b *Buf) Retain() { b.refs.Add(1) }
 

@@ -87,7 +87,7 @@ func (x *exam) compare(budget int64, from string) {
 // retained returns the bound of retained messages, if there is a listener for MQTT.
 func (x *exam) retained() config.Size {
 	for _, l := range x.Node.Listeners {
-		if l.Scheme() == "mqtt" || l.Scheme() == "mqtts" {
+		if l.MQTT() {
 			return x.Node.MQTT.RetainedSize
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"example.com/ferry/internal/topic"
 )
 
-// ACL are the grants of an acl_file of mosquitto.
+// ACL are the grants of an acl_file of mosquitto, as broker.Identity has them.
 type ACL struct {
 	Users   map[string]Grants
 	Pattern Grants // of every user, with ${user} and ${client} in the place of %u and %c
@@ -48,6 +48,7 @@ func ParseACL(data []byte) (ACL, error) {
 			if err != nil {
 				return ACL{}, fmt.Errorf("%s: %w", at, err)
 			}
+			filter = strings.ReplaceAll(filter, "${", "$${") // mosquitto knows no ${user}
 			switch {
 			case word == "pattern":
 				filter = strings.NewReplacer("%u", "${user}", "%c", "${client}").Replace(filter)

@@ -28,7 +28,7 @@ const (
 const (
 	maxMemory     = 64 << 10 // KiB
 	maxPasses     = 16
-	maxThreads    = 16
+	maxThreads    = 4  // a comparison shares its CPUs with the event loops
 	maxCost       = 14 // of bcrypt
 	maxIterations = 1 << 20
 	maxPassword   = 64 << 10 // bytes
@@ -61,6 +61,15 @@ func (h Hash) Check() error {
 func (h Hash) Matches(password []byte) bool {
 	compare, err := h.parse()
 	return err == nil && len(password) <= maxPassword && compare(password)
+}
+
+// Threads is how many threads a comparison with h uses.
+func (h Hash) Threads() int {
+	var m, t, p int
+	if _, rest, ok := strings.Cut(string(h), "$m="); ok {
+		_, _ = fmt.Sscanf(rest, "%d,t=%d,p=%d", &m, &t, &p)
+	}
+	return max(p, 1)
 }
 
 // parse returns the function that compares a password with h.

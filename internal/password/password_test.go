@@ -41,6 +41,13 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%q is accepted", h)
 		}
 	}
+	four := Hash("$argon2id$v=19$m=64,t=1,p=4$c2FsdHNhbHQ$a2V5a2V5a2V5a2V5a2V5a2V5a2V5a2V5")
+	if err := four.Check(); err != nil || four.Threads() != 4 || hashes["mosquitto sha512"].Threads() != 1 {
+		t.Errorf("argon2 with 4 threads: %v, %d threads", err, four.Threads())
+	}
+	if err := Hash(strings.Replace(string(four), "p=4", "p=5", 1)).Check(); err == nil {
+		t.Error("argon2 with 5 threads is accepted")
+	}
 	if _, err := New(nil); err == nil {
 		t.Error("an empty password is accepted")
 	}
@@ -72,14 +79,14 @@ func TestFile(t *testing.T) {
 }
 
 func TestACL(t *testing.T) {
-	acl, err := ParseACL([]byte("# all\ntopic read news/#\n\nuser dev\ntopic sensors/dev/#\ntopic write log\ntopic a b/c\nuser admin\ntopic readwrite #\npattern read devices/%u/%c\n"))
+	acl, err := ParseACL([]byte("# all\ntopic read news/#\n\nuser dev\ntopic sensors/dev/#\ntopic write log\ntopic a b/c\ntopic read x/${user}/%u\nuser admin\ntopic readwrite #\npattern read devices/%u/%c/${client}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	join := func(g Grants) string { return strings.Join(g.Publish, ",") + " " + strings.Join(g.Subscribe, ",") }
 	for what, row := range map[string][2]string{
-		"open": {join(acl.Open), " news/#"}, "pattern": {join(acl.Pattern), " devices/${user}/${client}"},
-		"dev": {join(acl.Users["dev"]), "sensors/dev/#,log,a b/c sensors/dev/#,a b/c"}, "admin": {join(acl.Users["admin"]), "# #"},
+		"open": {join(acl.Open), " news/#"}, "pattern": {join(acl.Pattern), " devices/${user}/${client}/$${client}"},
+		"dev": {join(acl.Users["dev"]), "sensors/dev/#,log,a b/c sensors/dev/#,a b/c,x/$${user}/%u"}, "admin": {join(acl.Users["admin"]), "# #"},
 	} {
 		if row[0] != row[1] {
 			t.Errorf("%s: got %q, want %q", what, row[0], row[1])

@@ -3,6 +3,8 @@ package admin
 import (
 	"net/http"
 	"time"
+
+	"example.com/ferry/internal/duration"
 )
 
 // LogLevels is the level of the node's own log.
@@ -31,7 +33,7 @@ func logLevelRoutes(mux *http.ServeMux, cfg Config) {
 		var lasts time.Duration
 		if text := r.URL.Query().Get("for"); text != "" {
 			var err error
-			if lasts, err = time.ParseDuration(text); err != nil || lasts < time.Second || lasts > longestLevel {
+			if lasts, err = duration.Parse(text); err != nil || lasts < time.Second || lasts > longestLevel {
 				writeText(w, http.StatusBadRequest, "for: want a time of 1s to "+longestLevel.String()+", such as 10m")
 				return
 			}

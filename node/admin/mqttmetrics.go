@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	mqttConnectionsDesc = desc("ferry_mqtt_connections", "Open connections of an mqtt or mqtts listener.", "listener")
+	mqttConnectionsDesc = desc("ferry_mqtt_connections", "Open connections of a listener for MQTT.", "listener")
 	mqttSessionsDesc    = desc("ferry_mqtt_sessions", "MQTT sessions: connected, or waiting for their clients.", "state")
 	mqttRetainedDesc    = desc("ferry_mqtt_retained_messages", "Retained MQTT messages.")
 	mqttRetainedSize    = desc("ferry_mqtt_retained_bytes", "Bytes of retained MQTT messages.")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"example.com/ferry/transport"
 )
@@ -14,6 +15,8 @@ var edges = []transport.Descriptor{
 	{Scheme: "https", Encrypted: true},
 	{Scheme: "mqtt"},
 	{Scheme: "mqtts", Encrypted: true},
+	{Scheme: "mqtt+ws"},
+	{Scheme: "mqtt+wss", Encrypted: true},
 }
 
 // gates are the protocols of ordinary clients of gRPC: HTTP/2 in cleartext, and over TLS.
@@ -34,8 +37,20 @@ func Carrier(scheme string) string {
 }
 
 // Edge reports whether the clients of the listener speak another protocol than the native one.
-func (l *Listener) Edge() bool {
-	return slices.ContainsFunc(edges, func(d transport.Descriptor) bool { return d.Scheme == l.Scheme() })
+func (l *Listener) Edge() bool { return slices.ContainsFunc(edges, l.hasScheme) }
+
+func (l *Listener) hasScheme(d transport.Descriptor) bool { return d.Scheme == l.Scheme() }
+
+// MQTT reports whether the clients of the listener speak MQTT, over TCP or WebSocket.
+func (l *Listener) MQTT() bool { return strings.HasPrefix(l.Scheme(), "mqtt") }
+
+// WebSocket reports whether WebSocket carries the MQTT of the clients.
+func (l *Listener) WebSocket() bool { return strings.HasPrefix(l.Scheme(), "mqtt+") }
+
+// Encrypted reports whether the clients of the listener, which speak another protocol than the native one, use TLS.
+func (l *Listener) Encrypted() bool {
+	i := slices.IndexFunc(edges, l.hasScheme)
+	return i >= 0 && edges[i].Encrypted
 }
 
 // anonymous reports whether a listener gives the identity to clients without a credential.
@@ -53,8 +68,7 @@ func (c *Config) checkEdge(at string, l Listener, errs *configErrors) {
 			errs.add(at+"anonymous", "no identity is named %q", l.Anonymous)
 		}
 	}
-	web := l.Scheme() == "http" || l.Scheme() == "https"
-	if len(l.HTTP.Origins) > 0 && !web {
+	if len(l.HTTP.Origins) > 0 && (!l.Edge() || l.MQTT() && !l.WebSocket()) {
 		errs.add(at+"http", "a %s listener has none: leave it out", l.Scheme())
 		return
 	}
@@ -62,8 +76,8 @@ func (c *Config) checkEdge(at string, l Listener, errs *configErrors) {
 		field := fmt.Sprintf("%shttp.origins[%d]", at, i)
 		u, err := url.Parse(origin)
 		switch {
-		case origin == "*" && l.Scheme() == "https":
-			errs.add(field, `"*" on an https listener: a page of any site could use the certificate of the browser's user; name the origins`)
+		case origin == "*" && l.Encrypted():
+			errs.add(field, `"*" on a listener with TLS: a page of any site could use the certificate of the browser's user; name the origins`)
 		case origin == "*" && l.Anonymous != "":
 			errs.add(field, `"*" on a listener with anonymous: a page of any site could publish and subscribe as %q; name the origins`, l.Anonymous)
 		case origin == "*":

@@ -40,7 +40,7 @@ type Config struct {
 	// Drain is how the node ends: on SIGTERM, or on SIGINT.
 	Drain Drain `yaml:"drain,omitempty"`
 
-	// MQTT bounds what the node keeps of the clients of mqtt and mqtts listeners.
+	// MQTT bounds what the node keeps of the clients of listeners for MQTT.
 	MQTT MQTT `yaml:"mqtt,omitempty"`
 
 	// Engine stores the streams.
@@ -82,15 +82,15 @@ type Config struct {
 type Listener struct {
 	// Address is quic://HOST:PORT, tls://HOST:PORT, tcp://HOST:PORT, unix://PATH, wss://HOST:PORT/PATH, ws://HOST:PORT/PATH,
 	// grpcs://HOST:PORT or grpc://HOST:PORT, or utp://HOST:PORT in binaries built with -tags utp. Clients of other protocols connect
-	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT. Ordinary clients of gRPC, and of JSON
-	// over HTTP/1.1, call services of the node at h2://HOST:PORT, or at h2c://HOST:PORT without TLS.
+	// to http://HOST:PORT or https://HOST:PORT, and devices to mqtt://HOST:PORT or mqtts://HOST:PORT, or with MQTT over WebSocket to
+	// mqtt+ws://HOST:PORT or mqtt+wss://HOST:PORT, at any path. Ordinary clients of gRPC, and of JSON over HTTP/1.1, call services of the node at h2://HOST:PORT, or at h2c://HOST:PORT without TLS.
 	Address string `yaml:"address" schema:"required"`
 
 	// Validate is how each message is checked where it enters: full checks all of it, bounds its structure and lengths, off
 	// nothing.
 	Validate Validation `yaml:"validate,omitempty"`
 
-	// CertFile is the PEM certificate of a quic, tls, wss, grpcs, https, mqtts or h2 listener. Empty means the one the node makes in data_dir. New
+	// CertFile is the PEM certificate of a quic, tls, wss, grpcs, https, mqtts, mqtt+wss or h2 listener. Empty means the one the node makes in data_dir. New
 	// handshakes use a changed file within a few seconds, if it is valid together with key_file.
 	CertFile string `yaml:"cert_file,omitempty"`
 
@@ -101,7 +101,7 @@ type Listener struct {
 	// handshakes use a changed file within a few seconds, if it is valid.
 	ClientCAFile string `yaml:"client_ca_file,omitempty"`
 
-	// MinVersion is the lowest version of TLS of an https or mqtts listener: "1.2" or "1.3". With 1.2, only suites with authenticated encryption are
+	// MinVersion is the lowest version of TLS of an https, mqtts or mqtt+wss listener: "1.2" or "1.3". With 1.2, only suites with authenticated encryption are
 	// accepted. Empty means 1.3.
 	MinVersion upstream.TLSVersion `yaml:"min_version,omitempty"`
 
@@ -109,25 +109,25 @@ type Listener struct {
 	// together. A client has 64KiB until it is identified. Zero means 8MiB.
 	ReceiveWindow Size `yaml:"receive_window,omitempty"`
 
-	// Insecure permits a tcp, ws, grpc, utp, http, mqtt or h2c listener beyond this machine, where tokens and messages cross the network in the clear.
+	// Insecure permits a tcp, ws, grpc, utp, http, mqtt, mqtt+ws or h2c listener beyond this machine, where tokens and messages cross the network in the clear.
 	Insecure bool `yaml:"insecure,omitempty"`
 
-	// Anonymous is the name of the identity that clients without a credential have, on an http, https, mqtt or mqtts listener. The identity has
+	// Anonymous is the name of the identity that clients without a credential have, on an http or https listener, or one for MQTT. The identity has
 	// neither token nor common_name. Empty means that such clients are refused.
 	Anonymous string `yaml:"anonymous,omitempty"`
 
-	// HTTP belongs to an http or https listener.
+	// HTTP belongs to an http, https, mqtt+ws or mqtt+wss listener.
 	HTTP HTTP `yaml:"http,omitempty"`
 }
 
-// HTTP is what only listeners of HTTP have.
+// HTTP is what only listeners have to which pages of a browser connect.
 type HTTP struct {
-	// Origins are the web origins, such as https://app.example.com, whose pages may use the listener. "*" permits all of them, on an
-	// http listener. Empty means none but pages of this machine's own address.
+	// Origins are the web origins, such as https://app.example.com, whose pages may use the listener. "*" permits all of them, on
+	// a listener without TLS. Empty means none but pages of this machine's own address.
 	Origins []string `yaml:"origins,omitempty"`
 }
 
-// MQTT bounds what the node keeps of the clients of mqtt and mqtts listeners, all of these together.
+// MQTT bounds what the node keeps of the clients of listeners for MQTT, all of these together.
 type MQTT struct {
 	// Sessions bounds the sessions: those of connected clients, and those that wait for their clients.
 	Sessions int `yaml:"sessions,omitempty" schema:"min=1"`
@@ -226,7 +226,7 @@ type Identity struct {
 	// TokenFile is a file with the token.
 	TokenFile string `yaml:"token_file,omitempty"`
 
-	// Password is the hash of the client's password, as ferry passwd prints it. An MQTT client sends the password, and Name as its user.
+	// Password is the hash of the client's password, as ferry passwd prints it. A client of MQTT sends the password, and Name as its user; one of HTTP sends both by Basic.
 	Password string `yaml:"password,omitempty"`
 
 	// CommonName is the subject of the client's certificate.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/invopop/jsonschema"
+
+	"example.com/ferry/internal/duration"
 )
 
 // TestFields compares docs/fields.md with the schema: a table of fields for each section of a configuration.
@@ -72,7 +74,7 @@ func fieldValue(s *jsonschema.Schema) string {
 			values[i] = fmt.Sprintf("`%v`", v)
 		}
 		return strings.Join(values, ", ")
-	case s.Pattern == durationPattern:
+	case s.Pattern == duration.Pattern:
 		return "duration"
 	case s.Pattern == sizePattern:
 		return "size"

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/ferry/internal/duration"
 )
 
 // unfit is a value that a field cannot have.
@@ -102,7 +104,7 @@ func fillText(to reflect.Value, text string) *unfit {
 		switch kind := to.Kind(); {
 		case to.Type() == reflect.TypeFor[time.Duration]():
 			var d time.Duration
-			d, err = time.ParseDuration(text)
+			d, err = duration.Parse(text)
 			to.SetInt(int64(d))
 		case kind == reflect.String:
 			to.SetString(text)

@@ -30,6 +30,7 @@ identities:
     publish: [plant/+/pump]
     verbs: [publish]
 limits: {max_frame: 64KiB, max_connections: 20, heartbeat: 1m30s}
+mqtt: {session_expiry: 1d12h}
 names: [edge-1.plant, 192.0.2.7]
 log: {level: debug, format: json}
 `), Program{})
@@ -44,6 +45,7 @@ log: {level: debug, format: json}
 	want.Identities = []Identity{{Name: "pump", TokenFile: secret, Publish: []string{"plant/+/pump"}, Verbs: []Verb{VerbPublish}}}
 	want.Limits.MaxFrame, want.Limits.MaxConnections, want.Limits.Heartbeat = 64<<10, 20, 90*time.Second
 	want.Names = []string{"edge-1.plant", "192.0.2.7"}
+	want.MQTT.SessionExpiry = 36 * time.Hour
 	want.Log = Log{Level: "debug", Format: "json"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
@@ -96,10 +98,10 @@ func TestRefused(t *testing.T) {
 			"streams[0].delivery: \"once\" is not one of at-most-once, at-least-once\n    1 |",
 		},
 		{"bare duration", "limits: {heartbeat: 10}\n", `node.yaml:1:21: limits.heartbeat: number where string is expected: put it in quotes, and give a duration its unit ("10s")`},
-		{"bad duration", "limits: {heartbeat: 10 seconds}\n", `limits.heartbeat: "10 seconds" is not a duration: write 100ms, 10s or 1m30s`},
+		{"bad duration", "limits: {heartbeat: 10 seconds}\n", `limits.heartbeat: "10 seconds" is not a duration: write 100ms, 10s, 1m30s or 7d`},
 		{"bad size", "limits: {queue: 1 mebibyte}\n", `limits.queue: "1 mebibyte" is not a size: write 512, 64KiB or 1MiB`},
 		{"huge number", "proxy: {listeners: [{address: 127.0.0.1:0, protocol: http1, cluster: a}], clusters: [{name: a, endpoints: [{address: 127.0.0.1:1}], connections: 99999999999999999999}]}\n", "proxy.clusters[0].connections: "},
-		{"huge duration", "drain: {timeout: 99999999999h}\n", `drain.timeout: invalid duration "99999999999h"`},
+		{"huge duration", "drain: {timeout: 99999999999h}\n", `drain.timeout: "99999999999h" is not a duration, or is longer than 292 years`},
 		{"huge size", "limits: {queue: 99999999999GiB}\n", "is not a size"},
 		{"null", "data_dir:\n", "data_dir: null where string is expected: write a value or leave the line out"},
 		{"no address", "listeners:\n  - validate: off\n", "listeners[0]: missing field address"},

@@ -12,6 +12,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"example.com/ferry/internal/duration"
 )
 
 //go:generate go test . -run TestSchema|TestFields -update
@@ -21,15 +23,12 @@ import (
 //go:embed ferry.schema.json
 var Schema []byte
 
-// The patterns of text values, and what to say about text that does not match.
-const (
-	durationPattern = `^-?([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
-	sizePattern     = `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)?$`
-)
+const sizePattern = `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)?$`
 
+// patternHint is what to say about text that does not match a pattern.
 var patternHint = map[string]string{
-	durationPattern: "is not a duration: write 100ms, 10s or 1m30s",
-	sizePattern:     "is not a size: write 512, 64KiB or 1MiB",
+	duration.Pattern: "is not a duration: write 100ms, 10s, 1m30s or 7d",
+	sizePattern:      "is not a size: write 512, 64KiB or 1MiB",
 }
 
 var compiled = sync.OnceValue(func() *jsonschema.Schema {

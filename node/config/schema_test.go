@@ -13,6 +13,7 @@ import (
 
 	invopop "github.com/invopop/jsonschema"
 
+	"example.com/ferry/internal/duration"
 	"example.com/ferry/stream/pipeline"
 )
 
@@ -66,7 +67,7 @@ func generate(t *testing.T) *invopop.Schema {
 func scalarSchema(t reflect.Type, from *sources) *invopop.Schema {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
-		return &invopop.Schema{Type: "string", Pattern: durationPattern}
+		return &invopop.Schema{Type: "string", Pattern: duration.Pattern}
 	case t == reflect.TypeFor[Size](): // text with a unit, or a number of bytes
 		return &invopop.Schema{Pattern: sizePattern, Minimum: "0", Extras: map[string]any{"type": []string{"string", "integer"}}}
 	case t == reflect.TypeFor[Filters]() || t == reflect.TypeFor[pipeline.Paths]():

@@ -55,7 +55,8 @@ func ParseConnect(p Packet) (ConnectPacket, error) {
 	case string(name) != protocolName:
 		return c, violation(Connect, UnsupportedProtocolVersion, "protocol %.20q: does the peer speak MQTT?", name)
 	case level != V311 && level != V5:
-		c.Version = min(max(level, V311), V5)
+		const bridge = 0x80 // of mosquitto: a bridge that is refused in its version connects again without this bit
+		c.Version = min(max(level&^bridge, V311), V5)
 		return c, violation(Connect, UnsupportedProtocolVersion, "protocol level %d: the client must use %d (3.1.1) or %d (5.0)", level, V311, V5)
 	}
 	c.Version = level

@@ -187,3 +187,20 @@ func TestCheckProperties(t *testing.T) {
 		}
 	}
 }
+
+// TestBridgeLevel: a bridge of mosquitto, which sets a bit of the protocol level, is refused in its own version.
+func TestBridgeLevel(t *testing.T) {
+	for level, want := range map[string]Version{"83": V311, "84": V311, "85": V5, "06": V5, "02": V311} {
+		p, err := hex.DecodeString("100d00044d515454" + level + "020000000000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		packet, _, err := Next(p, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := ParseConnect(packet); err == nil || c.Version != want {
+			t.Errorf("level %s: version %v, %v, want %v", level, c.Version, err, want)
+		}
+	}
+}

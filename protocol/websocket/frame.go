@@ -1,8 +1,6 @@
 package websocket
 
 import (
-	"crypto/sha1"
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
@@ -50,96 +48,132 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("websocket: %s: close with %d", e.Reason, e.Code) }
 
+// Header is what a frame of a client begins with.
+type Header struct {
+	Opcode     Opcode
+	Final      bool
+	Compressed bool // bit RSV1: the first frame of a compressed message
+	Mask       [4]byte
+	Size       uint64 // of the payload, in bytes
+}
+
 // Frame is a frame of a client. Payload is a view, without the mask.
 type Frame struct {
 	Opcode     Opcode
 	Final      bool
-	Compressed bool // bit RSV1: the first frame of a compressed message
+	Compressed bool
 	Payload    []byte
 }
 
-// maxControl is the longest payload of a control frame, in bytes. RFC 6455, section 5.5.
-const maxControl = 125
+const (
+	maxControl = 125 // bytes of the payload of a control frame. RFC 6455, section 5.5
+	// MaxHeader is the length of the longest header, in bytes.
+	MaxHeader = 14
+)
 
-// Next returns the first frame of p and its length. The length is 0 if the frame is not whole: read more bytes, then call it again with
-// all of them. It removes the mask within p. A malformed frame, or one of more than limit bytes, gives an *Error as soon as its header
-// has arrived. RFC 6455, section 5.2.
-func Next(p []byte, limit int) (n int, f Frame, err error) {
-	refuse := func(code Code, reason string) (int, Frame, error) { return 0, Frame{}, &Error{code, reason} }
+// ParseHeader returns the header that p begins with, and its length. The length is 0 if the header is not whole. A malformed one, or one of a frame of more
+// than limit bytes, gives an *Error as soon as that is known. RFC 6455, section 5.2.
+func ParseHeader(p []byte, limit uint64) (n int, h Header, err error) {
+	refuse := func(code Code, reason string) (int, Header, error) { return 0, Header{}, &Error{code, reason} }
 	if len(p) < 2 {
-		return 0, f, nil
+		return 0, h, nil
 	}
-	f.Final, f.Compressed, f.Opcode = p[0]&0x80 != 0, p[0]&0x40 != 0, Opcode(p[0]&15)
-	size, at := uint64(p[1]&0x7f), 2
+	h.Final, h.Compressed, h.Opcode = p[0]&0x80 != 0, p[0]&0x40 != 0, Opcode(p[0]&15)
+	h.Size = uint64(p[1] & 0x7f)
+	at := 2
 	switch {
 	case p[0]&0x30 != 0:
 		return refuse(ProtocolError, "a reserved bit is set")
-	case f.Opcode > Binary && f.Opcode < Close || f.Opcode > Pong:
-		return refuse(ProtocolError, fmt.Sprintf("unknown opcode %d", f.Opcode))
+	case h.Opcode > Binary && h.Opcode < Close || h.Opcode > Pong:
+		return refuse(ProtocolError, fmt.Sprintf("unknown opcode %d", h.Opcode))
 	case p[1]&0x80 == 0:
 		return refuse(ProtocolError, "a frame of a client without a mask")
-	case f.Opcode.control() && (!f.Final || size > maxControl || f.Compressed):
+	case h.Opcode.control() && (!h.Final || h.Size > maxControl || h.Compressed):
 		return refuse(ProtocolError, "a control frame that is fragmented, compressed or longer than 125 bytes")
-	case f.Opcode == Continuation && f.Compressed:
+	case h.Opcode == Continuation && h.Compressed:
 		return refuse(ProtocolError, "a continuation with the bit of compression")
 	}
-	switch size {
+	switch h.Size {
 	case 126:
 		if len(p) < 4 {
-			return 0, f, nil
+			return 0, h, nil
 		}
-		if size, at = uint64(binary.BigEndian.Uint16(p[2:])), 4; size < 126 {
+		if h.Size, at = uint64(binary.BigEndian.Uint16(p[2:])), 4; h.Size < 126 {
 			return refuse(ProtocolError, "a length that is not in its shortest form")
 		}
 	case 127:
 		if len(p) < 10 {
-			return 0, f, nil
+			return 0, h, nil
 		}
-		if size, at = binary.BigEndian.Uint64(p[2:]), 10; size < 1<<16 || size>>63 != 0 {
+		if h.Size, at = binary.BigEndian.Uint64(p[2:]), 10; h.Size < 1<<16 || h.Size>>63 != 0 {
 			return refuse(ProtocolError, "a length that is not in its shortest form")
 		}
 	}
-	if size > uint64(limit) {
+	if h.Size > limit {
 		return refuse(TooLarge, fmt.Sprintf("a frame of more than %d bytes", limit))
 	}
-	n = at + 4 + int(size)
-	if len(p) < n {
-		return 0, f, nil
+	if len(p) < at+4 {
+		return 0, h, nil
 	}
-	f.Payload = p[at+4 : n : n]
-	unmask(f.Payload, [4]byte(p[at:]))
+	h.Mask = [4]byte(p[at:])
+	return at + 4, h, nil
+}
+
+// Next returns the first frame of p and its length. The length is 0 if the frame is not whole: read more bytes, then call it again with
+// all of them. It removes the mask within p. A malformed frame, or one of more than limit bytes, gives an *Error as soon as its header
+// has arrived.
+func Next(p []byte, limit int) (n int, f Frame, err error) {
+	at, h, err := ParseHeader(p, uint64(limit))
+	if at == 0 || err != nil || uint64(len(p)-at) < h.Size {
+		return 0, f, err
+	}
+	n = at + int(h.Size)
+	f = Frame{h.Opcode, h.Final, h.Compressed, p[at:n:n]}
+	h.Unmask(f.Payload)
 	return n, f, nil
 }
 
-// unmask applies the mask. RFC 6455, section 5.3.
-func unmask(p []byte, mask [4]byte) {
-	word := uint64(binary.LittleEndian.Uint32(mask[:]))
+// Unmask removes the mask from the next bytes of the payload: afterwards, Mask and Size are those of the bytes that follow. RFC 6455, section 5.3.
+func (h *Header) Unmask(p []byte) {
+	h.Size -= uint64(len(p))
+	word := uint64(binary.LittleEndian.Uint32(h.Mask[:]))
 	word |= word << 32
 	for len(p) >= 8 {
 		binary.LittleEndian.PutUint64(p, binary.LittleEndian.Uint64(p)^word)
 		p = p[8:]
 	}
 	for i := range p {
-		p[i] ^= mask[i&3]
+		p[i] ^= h.Mask[i&3]
+	}
+	if n := len(p) & 3; n > 0 {
+		m := h.Mask
+		for i := range m {
+			h.Mask[i] = m[(i+n)&3]
+		}
 	}
 }
 
 // AppendFrame appends a frame of a server that is a whole message, or a control frame.
 func AppendFrame(dst []byte, o Opcode, payload []byte) []byte {
-	return append(appendHeader(dst, 0x80|byte(o), len(payload)), payload...)
+	return append(AppendHeader(dst, o, len(payload)), payload...)
 }
 
 // AppendClose appends a Close frame. A longer reason is cut.
 func AppendClose(dst []byte, c Code, reason string) []byte {
 	if c == noStatus {
-		return appendHeader(dst, 0x80|byte(Close), 0)
+		return AppendHeader(dst, Close, 0)
 	}
 	for len(reason) > maxControl-2 {
 		_, size := utf8.DecodeLastRuneInString(reason)
 		reason = reason[:len(reason)-size]
 	}
-	dst = appendHeader(dst, 0x80|byte(Close), 2+len(reason))
+	dst = AppendHeader(dst, Close, 2+len(reason))
 	return append(binary.BigEndian.AppendUint16(dst, uint16(c)), reason...)
+}
+
+// AppendHeader appends the header of a frame of a server with size bytes of payload, which follow.
+func AppendHeader(dst []byte, o Opcode, size int) []byte {
+	return appendHeader(dst, 0x80|byte(o), size)
 }
 
 func appendHeader(dst []byte, first byte, size int) []byte {
@@ -169,14 +203,4 @@ func CloseCode(payload []byte) (Code, error) {
 		return 0, &Error{InvalidText, "a reason that is not UTF-8"}
 	}
 	return c, nil
-}
-
-// Accept returns the value of Sec-WebSocket-Accept for that of Sec-WebSocket-Key. ok is false if the key is not one. RFC 6455, section
-// 4.2.2.
-func Accept(key []byte) (accept string, ok bool) {
-	if raw, err := base64.StdEncoding.DecodeString(string(key)); err != nil || len(raw) != 16 {
-		return "", false
-	}
-	sum := sha1.Sum(append(append([]byte(nil), key...), "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"...)) //nolint:gosec // the standard names SHA-1
-	return base64.StdEncoding.EncodeToString(sum[:]), true
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"example.com/ferry/internal/duration"
 )
 
 type streamResetDurableCmd struct {
@@ -31,7 +33,7 @@ func (c *streamResetDurableCmd) Run(e *env) error {
 		return usageError{errors.New(strings.TrimPrefix(err.Error(), "--from "))}
 	}
 	from := c.From
-	if ago, err := time.ParseDuration(from); err == nil && ago > 0 {
+	if ago, err := duration.Parse(from); err == nil && ago > 0 {
 		from = now.Add(-ago).UTC().Format(time.RFC3339Nano)
 	}
 	ctx, stop := interruptible()

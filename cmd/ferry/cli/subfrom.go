@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/ferry/internal/duration"
 	"example.com/ferry/stream"
 )
 
@@ -16,7 +17,7 @@ func parseFrom(text string, now time.Time) (stream.From, error) {
 	if n, err := strconv.ParseUint(text, 10, 64); err == nil && n > 0 {
 		return stream.FromSequence(n), nil
 	}
-	if ago, err := time.ParseDuration(text); err == nil && ago > 0 {
+	if ago, err := duration.Parse(text); err == nil && ago > 0 {
 		return stream.FromTime(now.Add(-ago)), nil
 	}
 	if at, err := time.Parse(time.RFC3339, text); err == nil {

@@ -120,7 +120,7 @@ func nativeAddresses(cfg *config.Config, addresses []string) (native []string, w
 			native = append(native, address)
 		case strings.HasPrefix(scheme, "http") && web == "":
 			web = nearby.Replace(address)
-		case strings.HasPrefix(scheme, "mqtt") && mqtt == "":
+		case cfg.Listeners[i].MQTT() && !cfg.Listeners[i].WebSocket() && mqtt == "":
 			if host, port, err := net.SplitHostPort(rest); err == nil {
 				mqtt = "-h " + host + " -p " + port + mosquittoFlags(cfg, cfg.Listeners[i])
 			}

@@ -1,0 +1,292 @@
+package mqtt_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.com/ferry/broker"
+	"example.com/ferry/edge"
+	"example.com/ferry/edge/mqtt"
+	"example.com/ferry/internal/certs/certstest"
+	wire "example.com/ferry/protocol/mqtt"
+)
+
+// newTLSRig returns a rig whose clients connect by WebSocket over TLS, with a certificate.
+func newTLSRig(t *testing.T) *rig {
+	ids, err := broker.NewIdentities([]broker.Credential{{Identity: broker.Identity{Name: "machine", Publish: []string{"#"}, Subscribe: []string{"#"}}, CommonName: "machine"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := certstest.NewCA(t, "ca")
+	server := ca.Issue(t, certstest.Leaf{CommonName: "server", Names: []string{"127.0.0.1"}})
+	r := newRig(t, setup{
+		broker: broker.Config{Identify: ids.Identify}, streams: map[string]broker.Stored{"s": stored(t, "s/#")},
+		listener: mqtt.ListenerConfig{WebSocket: true, Config: edge.Config{TLS: &tls.Config{
+			MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{server.TLS(t)}, ClientAuth: tls.VerifyClientCertIfGiven, ClientCAs: ca.Pool(),
+		}}},
+	})
+	client := ca.Issue(t, certstest.Leaf{CommonName: "machine"})
+	r.over = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: ca.Pool(), Certificates: []tls.Certificate{client.TLS(t)}}
+	return r
+}
+
+// TestWebSocketSession: a session is the same over WebSocket and over TCP, and packets longer than a read pass both ways.
+func TestWebSocketSession(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true}, broker: broker.Config{MaxFrame: 1 << 20, Window: 4 << 20, Queue: 4 << 20}, server: mqtt.Config{Queue: 4 << 20}})
+	plain, err := r.server.Listen(mqtt.ListenerConfig{Config: edge.Config{Address: "127.0.0.1:0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = plain.Drain(t.Context()) })
+	tcp := *r
+	tcp.listener, tcp.socket = plain, false
+	for _, v := range versions {
+		id := fmt.Sprint("device of ", v)
+		device := r.connect(v, id, lasting)
+		device.sub("a", 1)
+		device.disconnect()
+		if device = tcp.connect(v, id, lasting); !device.connack.SessionPresent {
+			t.Errorf("%v: over TCP, the session is gone", v)
+		}
+		other := r.connect(v, "other")
+		long := strings.Repeat("x", 300_000)
+		other.publish("a", long)
+		device.want("a", long, 1)
+		device.sendAck(wire.Puback, 1)
+		device = r.connect(v, id, lasting)
+		other.publish("a", long)
+		device.message()
+		other.quiet()
+	}
+}
+
+// masked appends a frame of a client.
+func masked(dst []byte, first byte, payload []byte) []byte {
+	mask := [4]byte{1, 2, 3, 4}
+	switch n := len(payload); {
+	case n < 126:
+		dst = append(dst, first, 0x80|byte(n))
+	default:
+		dst = binary.BigEndian.AppendUint16(append(dst, first, 0x80|126), uint16(n))
+	}
+	dst = append(dst, mask[:]...)
+	for i, c := range payload {
+		dst = append(dst, c^mask[i%4])
+	}
+	return dst
+}
+
+const upgrade = "GET /any HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+// rawSocket is a WebSocket of which a test writes and reads each frame.
+type rawSocket struct {
+	t *testing.T
+	net.Conn
+	in *bufio.Reader
+}
+
+// raw opens a WebSocket. behind is sent together with the request.
+func (r *rig) raw(t *testing.T, behind []byte) *rawSocket {
+	t.Helper()
+	plain := *r
+	plain.socket = false
+	k := &rawSocket{t: t, Conn: plain.open(t)}
+	k.in = bufio.NewReader(k.Conn)
+	k.send(append([]byte(upgrade+"Sec-WebSocket-Protocol: x\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n"), behind...))
+	res, err := http.ReadResponse(k.in, nil)
+	if err != nil || res.StatusCode != 101 || res.Header.Get("Sec-WebSocket-Accept") != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" || res.Header.Get("Sec-WebSocket-Protocol") != "mqtt" {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	return k
+}
+
+func (k *rawSocket) send(p []byte) {
+	k.t.Helper()
+	if _, err := k.Write(p); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// frame reads a frame. After the end of the connection it returns 0.
+func (k *rawSocket) frame() (first byte, payload []byte) {
+	k.t.Helper()
+	var head [2]byte
+	if _, err := io.ReadFull(k.in, head[:]); err != nil {
+		return 0, nil
+	}
+	size := int(head[1])
+	if size == 126 {
+		var long [2]byte
+		if _, err := io.ReadFull(k.in, long[:]); err != nil {
+			return 0, nil
+		}
+		size = int(binary.BigEndian.Uint16(long[:]))
+	}
+	payload = make([]byte, size)
+	if _, err := io.ReadFull(k.in, payload); err != nil || head[1] > 126 {
+		k.t.Fatalf("a frame of %d bytes, %v", head[1], err)
+	}
+	return head[0], payload
+}
+
+func (k *rawSocket) want(first byte, payload string) {
+	k.t.Helper()
+	if f, p := k.frame(); f != first || !strings.HasPrefix(string(p), payload) {
+		k.t.Fatalf("got frame %x with %q, want %x with %q", f, p, first, payload)
+	}
+}
+
+func connectPacket(t *testing.T, id string) []byte {
+	t.Helper()
+	b, err := wire.AppendConnect(nil, &wire.ConnectPacket{Version: wire.V311, CleanStart: true, ClientID: []byte(id), Will: &wire.Will{Topic: []byte("will"), Payload: []byte(id)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestWebSocketFrames: frames have nothing to do with packets, whatever the pieces in which they arrive: MQTT 5.0, section 6. Control frames may stand between those of a
+// message.
+func TestWebSocketFrames(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true}})
+	connect, ping := connectPacket(t, "raw"), wire.AppendPingreq(nil)
+	var all []byte
+	all = masked(all, 0x02, connect[:5])
+	all = masked(all, 0x89, []byte("between"))
+	all = masked(all, 0x00, nil)
+	all = masked(all, 0x80, append(bytes.Clone(connect[5:]), ping[0]))
+	all = masked(all, 0x82, nil)
+	all = masked(all, 0x82, append(bytes.Clone(ping[1:]), bytes.Repeat(ping, 100)...))
+	all = masked(all, 0x8a, []byte("pong"))
+	all = masked(all, 0x88, []byte("\x03\xe8bye"))
+	check := func(k *rawSocket) {
+		t.Helper()
+		k.want(0x8a, "between")
+		var got []byte
+		for first, p := k.frame(); ; first, p = k.frame() {
+			if first == 0x88 {
+				if string(p) != "\x03\xe8" {
+					t.Errorf("Close with %q", p)
+				}
+				break
+			}
+			if first != 0x82 {
+				t.Fatalf("got frame %x with %q", first, p)
+			}
+			got = append(got, p...)
+		}
+		if want := "\x20\x02\x00\x00" + strings.Repeat("\xd0\x00", 101); string(got) != want {
+			t.Errorf("got %x", got)
+		}
+		if first, _ := k.frame(); first != 0 {
+			t.Errorf("frame %x behind Close", first)
+		}
+	}
+	check(r.raw(t, all))
+	k := r.raw(t, nil)
+	for i := range all {
+		k.send(all[i : i+1])
+	}
+	check(k)
+}
+
+// TestWebSocketFaults: what a client must not send ends its connection with a Close frame, and its will is published.
+func TestWebSocketFaults(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true}})
+	watch := r.connect(wire.V5, "watch")
+	watch.sub("will", 0)
+	for name, c := range map[string]struct{ frames, close string }{
+		"text":         {string(masked(nil, 0x81, []byte("x"))), "\x03\xeb"}, // MQTT 5.0, MQTT-6.0.0-1
+		"no mask":      {"\x82\x01x", "\x03\xea"},
+		"compressed":   {string(masked(nil, 0xc2, []byte("x"))), "\x03\xea"},
+		"continuation": {string(masked(nil, 0x80, []byte("x"))), "\x03\xea"},
+		"within":       {string(masked(masked(nil, 0x02, nil), 0x82, nil)), "\x03\xea"},
+		"bad close":    {string(masked(nil, 0x88, []byte("x"))), "\x03\xea"},
+		"close":        {string(masked(nil, 0x88, nil)), ""},
+	} {
+		k := r.raw(t, masked(nil, 0x82, connectPacket(t, name)))
+		k.want(0x82, "\x20\x02\x00\x00")
+		k.send([]byte(c.frames))
+		k.want(0x88, c.close)
+		if first, p := k.frame(); first != 0 {
+			t.Errorf("%s: frame %x with %q behind Close", name, first, p)
+		}
+		watch.want("will", name, 0)
+	}
+	left := r.raw(t, nil)
+	left.send(masked(nil, 0x82, append(connectPacket(t, "left"), wire.AppendDisconnect(nil, wire.V311, wire.DisconnectPacket{})...)))
+	left.want(0x82, "\x20\x02")
+	left.want(0x88, "\x03\xe8") // the server closes after DISCONNECT
+	watch.quiet()
+}
+
+// TestWebSocketRequests: requests for anything but MQTT over WebSocket are refused, and those of pages of other sites.
+func TestWebSocketRequests(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true, Config: edge.Config{Origins: []string{"https://app.example"}}}})
+	const speaks = "Sec-WebSocket-Protocol: mqttv3.1, mqtt\r\n"
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"good":            {upgrade + speaks, 101},
+		"good origin":     {upgrade + speaks + "Origin: https://app.example\r\n", 101},
+		"own origin":      {upgrade + speaks + "Origin: http://127.0.0.1\r\n", 101},
+		"other origin":    {upgrade + speaks + "Origin: https://evil.example\r\n", 403},
+		"no subprotocol":  {upgrade, 400},
+		"old subprotocol": {upgrade + "Sec-WebSocket-Protocol: mqttv3.1\r\n", 400},
+		"no upgrade":      {"GET / HTTP/1.1\r\nHost: x\r\n", 426},
+		"POST":            {strings.Replace(upgrade, "GET", "POST", 1) + speaks, 426},
+		"version":         {strings.Replace(upgrade, "13", "8", 1) + speaks, 426},
+		"key":             {strings.Replace(upgrade, "==", "", 1) + speaks, 400},
+		"body":            {upgrade + speaks + "Content-Length: 1\r\n", 400},
+		"no HTTP":         {"\x10\x0c\x00\x04MQTT\x04\x02\x00\x00\x00\x00\r\n", 400},
+		"long":            {upgrade + "X: " + strings.Repeat("x", 20<<10), 431},
+	} {
+		plain := *r
+		plain.socket = false
+		conn := plain.open(t)
+		go func() { _, _ = conn.Write([]byte(c.request + "\r\n")) }()
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if res.StatusCode != c.status {
+			t.Errorf("%s: status %d, want %d", name, res.StatusCode, c.status)
+		}
+		_ = res.Body.Close()
+	}
+}
+
+// TestSilentWebSockets: more connections than there are places send no request, half a request, or a request and no CONNECT. A device gets in.
+func TestSilentWebSockets(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true, Config: edge.Config{MaxConnections: 8, HandshakeTimeout: time.Hour}}})
+	plain := *r
+	plain.socket = false
+	silence := func() {
+		for i := range 48 {
+			conn := plain.open(t)
+			switch i % 3 {
+			case 1:
+				_, _ = conn.Write([]byte(upgrade))
+			case 2:
+				_, _ = conn.Write([]byte(upgrade + "Sec-WebSocket-Protocol: mqtt\r\n\r\n"))
+			}
+		}
+	}
+	silence()
+	device := r.connect(wire.V5, "device")
+	device.sub("a", 1)
+	silence()
+	r.connect(wire.V5, "another").publish("a", "x")
+	device.want("a", "x", 1)
+}
