@@ -46,32 +46,39 @@ func TestTrimDuringFailure(t *testing.T) {
 	})
 }
 
-// TestIdleBuffers: a Log that has nothing to write keeps no large buffer, not even those of two groups that took turns.
+// TestIdleBuffers: a Log that has nothing to write keeps no large buffer, not even those of two groups that took turns, and no long list of
+// what they had.
 func TestIdleBuffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisk()
-		l, err := Open(Config{Store: d, SegmentSize: 64 << 20})
+		l, err := Open(Config{Store: d, SegmentSize: 64 << 20, Stored: func([]Stored) {}})
 		if err != nil {
 			t.Fatal(err)
 		}
+		const records = 4096
 		left := 4
 		appendLarge := func() {
 			if left--; left >= 0 {
-				l.Append(&engine.Record{Tag: "a", Payload: make([]byte, 1<<20)}, 1)
+				for range records {
+					l.Append(&engine.Record{Tag: "a", Payload: make([]byte, 100)}, 1)
+				}
 				l.Commit(func(error) {})
 			}
 		}
 		d.beforeSync = appendLarge // while another group is written
 		appendLarge()
 		synctest.Wait()
-		if n := l.State().Records; n != 4 {
-			t.Fatalf("%d records, want 4", n)
+		if n := l.State().Records; n != 4*records {
+			t.Fatalf("%d records, want %d", n, 4*records)
 		}
 		l.mu.Lock()
 		for _, g := range []*group{l.gathering, l.spare} {
 			if g != nil && cap(g.buf) > maxIdle {
 				t.Errorf("a buffer of %d bytes is kept, at most %d are wanted", cap(g.buf), maxIdle)
 			}
+		}
+		if n := cap(l.indexed); n > maxIndexed {
+			t.Errorf("a list of %d records is kept, at most %d are wanted", n, maxIndexed)
 		}
 		l.mu.Unlock()
 		if err := l.Close(t.Context()); err != nil {

@@ -14,6 +14,7 @@ const (
 	maxUnsynced = 16 << 20               // bytes that wait for the sync of an interval
 	maxSpare    = 4 << 20                // bytes of a buffer that is used again
 	maxIdle     = 64 << 10               // of one that is kept when there is nothing to write
+	maxIndexed  = 1 << 10                // records of a list for Config.Stored that is kept then
 	reserveStep = 1 << 16                // numbers that a sync allows to be given with an interval
 )
 
@@ -44,6 +45,9 @@ func (l *Log) run() {
 			}
 			if cap(g.buf) > maxIdle {
 				l.gathering = &group{first: g.first}
+			}
+			if cap(l.indexed) > maxIndexed {
+				l.indexed = nil
 			}
 			l.mu.Unlock()
 			return
