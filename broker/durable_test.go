@@ -184,6 +184,7 @@ func TestNakOrder(t *testing.T) {
 	}
 	p.ack(got[1])
 	p.nak(0, got[0])
+	eventually(t, "the node has the NAK", func() bool { return workStats(t, b).Members[0].Naked == 1 })
 	src.publishKeyed(tag, "b", "b3")
 	src.publishKeyed(tag, "a", "a4")
 	p.ack(p.expectMessages("b3")...)
