@@ -34,6 +34,8 @@ type proof struct {
 	anonymous  bool   // the listener has given it the identity
 	granted    bool   // somebody else has: see Granted
 	like       string // whose grants it has then
+
+	unexpanded *Identity // with ${client} and ${user} in its grants, of an identity that has the names; nil if it is not Identity.of
 }
 
 // HashToken returns the TokenHash of a token.
@@ -116,6 +118,9 @@ func (i *Identities) again(before *Identity) *Identity {
 	var c *Credential
 	switch {
 	case p.granted:
+		if p.unexpanded != nil { // ${ of an expanded grant is text
+			before = p.unexpanded
+		}
 		id, _ := i.granted(before.Name, p.like, before.Publish, before.Subscribe)
 		return id
 	case p.tokenHash != "":
@@ -186,7 +191,7 @@ func (id *Identity) of(client string) *Identity {
 		return id
 	}
 	own := *id
-	own.Publish, own.Subscribe = publish, subscribe
+	own.Publish, own.Subscribe, own.proof.unexpanded = publish, subscribe, id
 	return &own
 }
 

@@ -98,7 +98,7 @@ func TestLoginCallback(t *testing.T) {
 		case got.Password != "secret":
 			w.WriteHeader(http.StatusUnauthorized)
 		case got.User == "granted":
-			_, _ = io.WriteString(w, `{"publish":["up/${user}/${client}"],"subscribe":["#"]}`)
+			_, _ = io.WriteString(w, `{"publish":["up/${user}/${client}","$${user}/x"],"subscribe":["#"]}`)
 		case got.User == "malformed":
 			_, _ = io.WriteString(w, `{"publish":["a/#/b"]}`)
 		case got.User == "stranger":
@@ -155,6 +155,8 @@ func TestLoginCallback(t *testing.T) {
 	may(named, "machines/machine", wire.NotAuthorized)
 	r.broker.SetIdentities(identities("other/${user}"))
 	may(granted, "up/granted/c1", wire.Success)
+	may(granted, "${user}/x", wire.Success)
+	may(granted, "granted/x", wire.NotAuthorized)
 	may(named, "machines/pump", wire.NotAuthorized)
 	may(named, "other/pump", wire.Success)
 	ids, err := broker.NewIdentities([]broker.Credential{{Identity: broker.Identity{Name: "granted"}, TokenHash: broker.HashToken([]byte("token"))}})

@@ -13,12 +13,15 @@ import (
 // Pattern is a regular expression of the durations of a configuration, for JSON Schema.
 const Pattern = `^-?([0-9]+(\.[0-9]+)?(ms|s|m|h|d))+$`
 
-var days = regexp.MustCompile(`[0-9]+(\.[0-9]+)?d`)
+var days = regexp.MustCompile(`[0-9.]+d`)
 
 // Parse is time.ParseDuration with a further unit: d, 24 hours.
 func Parse(text string) (time.Duration, error) {
 	hours := days.ReplaceAllStringFunc(text, func(s string) string {
-		n, _ := strconv.ParseFloat(s[:len(s)-1], 64) // of digits: it is infinite if there are very many, which time refuses
+		n, err := strconv.ParseFloat(s[:len(s)-1], 64)
+		if err != nil {
+			return s // which time refuses
+		}
 		return strconv.FormatFloat(24*n, 'f', -1, 64) + "h"
 	})
 	d, err := time.ParseDuration(hours)
