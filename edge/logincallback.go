@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 	"unicode/utf8"
 )
@@ -44,6 +45,15 @@ type LoginGrants struct {
 	Identity  string   `json:"identity"` // whose grants it has, of the configuration; or
 	Publish   []string `json:"publish"`
 	Subscribe []string `json:"subscribe"`
+}
+
+// size returns what grants take, in bytes, or a little less.
+func (g *LoginGrants) size() int {
+	n := len(g.Identity)
+	for _, filter := range slices.Concat(g.Publish, g.Subscribe) {
+		n += len(filter) + 16 // of the header of a string
+	}
+	return n
 }
 
 // client returns a client that follows no redirection: a password goes to the URL only.

@@ -22,16 +22,17 @@ var (
 
 // Bounds of Logins.
 const (
-	waitingLogins  = 256              // logins that wait to be compared
-	waitingOfOne   = 32               // of one address
-	rememberedTime = 10 * time.Minute // for which a login is not compared again
-	remembered     = 64 << 10         // logins
-	failureWindow  = time.Minute      // in which failures are counted together
-	ofUser         = 5                // failures of a user from an address, of which the last one costs time
-	ofHost         = 100              // the same of all users from an address
-	maxPenalty     = 64 * time.Second // of one more failure
-	maxFailures    = 16 << 10         // pairs of address and user
-	sharedOfHost   = 64               // counts of failures that the users from an address share while it is refused
+	waitingLogins    = 256              // logins that wait to be compared
+	waitingOfOne     = 32               // of one address
+	rememberedTime   = 10 * time.Minute // for which a login is not compared again
+	remembered       = 64 << 10         // logins
+	rememberedGrants = 1 << 10          // bytes of the grants of a login
+	failureWindow    = time.Minute      // in which failures are counted together
+	ofUser           = 5                // failures of a user from an address, of which the last one costs time
+	ofHost           = 100              // the same of all users from an address
+	maxPenalty       = 64 * time.Second // of one more failure
+	maxFailures      = 16 << 10         // pairs of address and user
+	sharedOfHost     = 64               // counts of failures that the users from an address share while it is refused
 )
 
 // Logins compares passwords with their hashes, which takes long on purpose: on goroutines of its own, of which as many run as there are CPUs but one. A
@@ -245,8 +246,10 @@ func (l *Logins) settle(at *login, grants LoginGrants, err error, now time.Time)
 	switch {
 	case err == nil:
 		delete(l.failures, at.from)
-		makeRoom(l.verified, remembered, func(v verified) bool { return !now.Before(v.until) })
-		l.verified[at.id] = verified{now.Add(rememberedTime), grants}
+		if grants.size() <= rememberedGrants {
+			makeRoom(l.verified, remembered, func(v verified) bool { return !now.Before(v.until) })
+			l.verified[at.id] = verified{now.Add(rememberedTime), grants}
+		}
 	case errors.Is(err, ErrPassword):
 		l.failed(at.from, ofUser, now)
 		l.failed(at.host, ofHost, now)

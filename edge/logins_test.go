@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -187,6 +188,11 @@ func TestLoginsBounds(t *testing.T) {
 	}
 	for i := range remembered + 100 {
 		l.settle(&login{id: digest{byte(i), byte(i >> 8), byte(i >> 16)}}, LoginGrants{}, nil, now)
+	}
+	long := login{id: digest{31: 2}} // a client chooses its identifier, so it logs in as often as it likes
+	l.settle(&long, LoginGrants{Publish: slices.Repeat([]string{"a"}, rememberedGrants)}, nil, now)
+	if _, kept := l.verified[long.id]; kept {
+		t.Error("many grants are remembered")
 	}
 	if len(l.failures) > maxFailures || len(l.verified) > remembered {
 		t.Errorf("%d failures, %d logins", len(l.failures), len(l.verified))
