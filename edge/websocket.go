@@ -24,6 +24,7 @@ type webSocket struct {
 
 	state  webSocketState
 	why    *websocket.Error // why the client sends no more; nil without a Close frame and a fault
+	closed bool             // a Close frame was sent: no frame follows it
 	within bool             // a message is not complete
 	got    uint8            // bytes in header, of a header that is not whole
 	early  []byte           // the request while it is not whole, and then what came with it
@@ -134,7 +135,7 @@ func Malformed(err error) *Refusal {
 }
 
 func upgradeRequired(reason string) *Refusal {
-	return &Refusal{Status: 426, Code: "upgrade", Reason: reason, Fields: "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"}
+	return &Refusal{Status: 426, Code: "upgrade", Reason: reason, Fields: "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"}
 }
 
 // CheckUpgrade returns why a GET with Upgrade: websocket is refused, or nil. RFC 6455, section 4.2.
@@ -263,6 +264,9 @@ func (w *webSocket) controlled() error {
 	w.control = nil
 	switch w.frame.Opcode {
 	case websocket.Ping:
+		if w.closed {
+			return nil
+		}
 		return w.emit(websocket.AppendFrame(nil, websocket.Pong, payload))
 	case websocket.Close:
 		code, err := websocket.CloseCode(payload)
@@ -279,11 +283,18 @@ func (w *webSocket) Buffered() bool {
 	return w.state == ended || len(w.early) > 0 || w.below != nil && w.below.Buffered()
 }
 
-// Write sends p as one message.
+// maxMessage bounds the messages that are written, in bytes: many clients may receive one long packet, which would be copied as a whole for each of them.
+const maxMessage = 32 << 10
+
+// Write sends what p begins with as one message.
 func (w *webSocket) Write(p []byte) (int, error) {
+	p = p[:min(len(p), maxMessage)]
 	b := append(websocket.AppendHeader(w.on.scratch[:0], websocket.Binary, len(p)), p...)
 	w.on.scratch = b[:0]
-	return len(p), w.emit(b)
+	if err := w.emit(b); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // CloseWrite sends a Close frame, with the code of the client if it has sent one, and then what is below ends. It is called once.
@@ -293,6 +304,7 @@ func (w *webSocket) CloseWrite() error {
 		why = *w.why
 	}
 	if w.state >= open {
+		w.closed = true
 		if err := w.emit(websocket.AppendClose(nil, why.Code, why.Reason)); err != nil {
 			return err
 		}

@@ -229,6 +229,28 @@ func TestWebSocketFaults(t *testing.T) {
 	watch.quiet()
 }
 
+// TestWebSocketLong: a long packet comes in several messages, so that what many clients receive is not copied as a whole for each of them.
+func TestWebSocketLong(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true}, broker: broker.Config{MaxFrame: 1 << 20, Window: 4 << 20, Queue: 4 << 20}, server: mqtt.Config{Queue: 4 << 20}})
+	k := r.raw(t, masked(nil, 0x82, connectPacket(t, "raw")))
+	k.want(0x82, "\x20\x02\x00\x00")
+	k.send(masked(nil, 0x82, []byte("\x82\x06\x00\x01\x00\x01a\x00")))
+	k.want(0x82, "\x90\x03")
+	long := strings.Repeat("x", 300_000)
+	r.connect(wire.V5, "other").publish("a", long)
+	var got []byte
+	for len(got) < len(long) {
+		first, p := k.frame()
+		if first != 0x82 {
+			t.Fatalf("got frame %x with %q", first, p)
+		}
+		got = append(got, p...)
+	}
+	if !strings.HasSuffix(string(got), "\x00\x01a"+long) {
+		t.Errorf("got %d bytes", len(got))
+	}
+}
+
 // TestWebSocketRequests: requests for anything but MQTT over WebSocket are refused, and those of pages of other sites.
 func TestWebSocketRequests(t *testing.T) {
 	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true, Config: edge.Config{Origins: []string{"https://app.example"}}}})
@@ -255,13 +277,17 @@ func TestWebSocketRequests(t *testing.T) {
 		plain.socket = false
 		conn := plain.open(t)
 		go func() { _, _ = conn.Write([]byte(c.request + "\r\n")) }()
-		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		var text bytes.Buffer
+		res, err := http.ReadResponse(bufio.NewReader(io.TeeReader(conn, &text)), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		if res.StatusCode != c.status {
 			t.Errorf("%s: status %d, want %d", name, res.StatusCode, c.status)
+		}
+		if res.StatusCode == 426 && !strings.Contains(text.String(), "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n") { // RFC 9110, section 7.8
+			t.Errorf("%s: %s", name, &text)
 		}
 		_ = res.Body.Close()
 	}

@@ -2,7 +2,9 @@ package web_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -92,4 +94,44 @@ func TestBasicWebSocket(t *testing.T) {
 		wantText(t, t.Context(), c, `"payload":1`)
 		_ = c.CloseNow()
 	}
+}
+
+// TestBasicGrants: requests of one user have the grants of their own login, whatever another login of the user was granted.
+func TestBasicGrants(t *testing.T) {
+	callback := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked edge.LoginRequest
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			t.Error(err)
+		}
+		_ = json.NewEncoder(w).Encode(edge.LoginGrants{Publish: []string{asked.Password}, Subscribe: []string{}})
+	}))
+	t.Cleanup(callback.Close)
+	ids, err := broker.NewIdentities(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, broker.Config{Identify: ids.Identify}, web.Config{Logins: edge.NewLogins(edge.LoginCallback{URL: callback.URL})})
+	r.broker.SetIdentities(ids)
+	for range 2 {
+		for _, tag := range []string{"a", "b"} {
+			r.wantStatus(204, http.MethodPost, "/v1/tags/"+tag, "1", "Authorization", basic("dev", tag))
+			r.wantStatus(403, http.MethodPost, "/v1/tags/c", "1", "Authorization", basic("dev", tag))
+		}
+		r.wantStatus(403, http.MethodPost, "/v1/tags/a", "1", "Authorization", basic("dev", "b"))
+	}
+}
+
+// TestBasicOfPage: a browser adds Basic by itself to the requests of any page, so it proves nothing about the page.
+func TestBasicOfPage(t *testing.T) {
+	ids, err := broker.NewIdentities([]broker.Credential{{Identity: broker.Identity{Name: "dev", Publish: []string{"a"}, Subscribe: []string{"a"}}, Password: secretHash}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, broker.Config{Identify: ids.Identify}, web.Config{})
+	r.broker.SetIdentities(ids)
+	dev := basic("dev", "secret")
+	r.wantStatus(403, http.MethodPost, "/v1/tags/a", "1", "Authorization", dev, "User-Agent", "Mozilla/5.0")
+	r.wantStatus(403, http.MethodPost, "/v1/tags/a", "1", "Authorization", dev, "Referer", "http://other.example/page")
+	r.wantStatus(204, http.MethodPost, "/v1/tags/a", "1", "Authorization", dev, "User-Agent", "Mozilla/5.0", "Referer", r.url("/page"))
+	r.wantStatus(204, http.MethodPost, "/v1/tags/a", "1", "Authorization", dev)
 }

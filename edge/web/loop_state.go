@@ -58,7 +58,10 @@ func (ls *loopState) request(c *loop.Conn) *request {
 func (ls *loopState) publisher(who *credential, c *loop.Conn) (*publisher, error) {
 	key := append(strconv.AppendQuote([]byte("token "), who.user), who.secret...) // no token looks like a user or certificate
 	if who.proved != nil {
-		key = append([]byte("user "), who.user...)
+		key = strconv.AppendQuote([]byte("user "), who.user)
+		for _, granted := range who.proved.Publish { // another login of the user may have other grants
+			key = strconv.AppendQuote(key, granted)
+		}
 	} else if len(who.secret) == 0 {
 		if state := edge.TLSState(c); state != nil && len(state.VerifiedChains) > 0 {
 			sum := sha256.Sum256(state.PeerCertificates[0].Raw)
