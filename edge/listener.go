@@ -61,6 +61,7 @@ type Listener struct {
 	loops     []*Loop
 	anonymous atomic.Pointer[string]
 	origins   atomic.Pointer[[]string]
+	closed    atomic.Bool // it accepts no more
 }
 
 // newcomersMemory bounds the halves of first packets that a loop holds, in bytes.
@@ -128,7 +129,10 @@ func (l *Listener) Serve(ctx context.Context) error {
 }
 
 // Close stops accepting.
-func (l *Listener) Close() error { return l.inner.Close() }
+func (l *Listener) Close() error {
+	l.closed.Store(true)
+	return l.inner.Close()
+}
 
 // SetValidation changes how thoroughly payloads are validated.
 func (l *Listener) SetValidation(v broker.Validation) { l.Clients.SetValidation(v) }
@@ -158,7 +162,7 @@ func (l *Listener) Connections() (n int) {
 // Drain stops accepting, and returns when all connections are closed. If ctx ends first, it resets those that are left and returns the error of ctx. ended, which
 // may be nil, is called between the end of the loops and that of their clients.
 func (l *Listener) Drain(ctx context.Context, ended func()) error {
-	_ = l.inner.Close()
+	_ = l.Close()
 	err := l.group.Shutdown(ctx)
 	if ended != nil {
 		ended()

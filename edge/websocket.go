@@ -300,8 +300,11 @@ func (w *webSocket) Write(p []byte) (int, error) {
 // CloseWrite sends a Close frame, with the code of the client if it has sent one, and then what is below ends. It is called once.
 func (w *webSocket) CloseWrite() error {
 	why := websocket.Error{Code: websocket.Normal}
-	if w.why != nil {
+	switch {
+	case w.why != nil:
 		why = *w.why
+	case w.of.closed.Load():
+		why.Code = websocket.GoingAway
 	}
 	if w.state >= open {
 		w.closed = true

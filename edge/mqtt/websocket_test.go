@@ -251,6 +251,24 @@ func TestWebSocketLong(t *testing.T) {
 	}
 }
 
+// TestWebSocketDrain: a client of MQTT 3.1.1, which knows no DISCONNECT of a server, learns from the Close frame that the node stops.
+func TestWebSocketDrain(t *testing.T) {
+	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true}})
+	k := r.raw(t, masked(nil, 0x82, connectPacket(t, "raw")))
+	k.want(0x82, "\x20\x02\x00\x00")
+	if err := r.listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		r.stop()
+	}()
+	k.want(0x88, "\x03\xe9")
+	_ = k.Close()
+	<-stopped
+}
+
 // TestWebSocketRequests: requests for anything but MQTT over WebSocket are refused, and those of pages of other sites.
 func TestWebSocketRequests(t *testing.T) {
 	r := newRig(t, setup{listener: mqtt.ListenerConfig{WebSocket: true, Config: edge.Config{Origins: []string{"https://app.example"}}}})

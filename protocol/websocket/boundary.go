@@ -69,7 +69,7 @@ func AppendMaskedClose(dst []byte, c Code, mask [4]byte) []byte {
 	payload := binary.BigEndian.AppendUint16(nil, uint16(c))
 	dst = append(dst, 0x80|byte(Close), 0x80|byte(len(payload)))
 	dst = append(dst, mask[:]...)
-	h := Header{Mask: mask}
+	h := Header{Mask: binary.LittleEndian.Uint32(mask[:])}
 	h.Unmask(payload)
 	return append(dst, payload...)
 }

@@ -3,6 +3,7 @@ package websocket
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -52,8 +53,8 @@ func (e *Error) Error() string { return fmt.Sprintf("websocket: %s: close with %
 type Header struct {
 	Opcode     Opcode
 	Final      bool
-	Compressed bool // bit RSV1: the first frame of a compressed message
-	Mask       [4]byte
+	Compressed bool   // bit RSV1: the first frame of a compressed message
+	Mask       uint32 // little-endian, of the next bytes of the payload
 	Size       uint64 // of the payload, in bytes
 }
 
@@ -115,7 +116,7 @@ func ParseHeader(p []byte, limit uint64) (n int, h Header, err error) {
 	if len(p) < at+4 {
 		return 0, h, nil
 	}
-	h.Mask = [4]byte(p[at:])
+	h.Mask = binary.LittleEndian.Uint32(p[at:])
 	return at + 4, h, nil
 }
 
@@ -136,21 +137,15 @@ func Next(p []byte, limit int) (n int, f Frame, err error) {
 // Unmask removes the mask from the next bytes of the payload: afterwards, Mask and Size are those of the bytes that follow. RFC 6455, section 5.3.
 func (h *Header) Unmask(p []byte) {
 	h.Size -= uint64(len(p))
-	word := uint64(binary.LittleEndian.Uint32(h.Mask[:]))
-	word |= word << 32
+	word := uint64(h.Mask)<<32 | uint64(h.Mask)
 	for len(p) >= 8 {
 		binary.LittleEndian.PutUint64(p, binary.LittleEndian.Uint64(p)^word)
 		p = p[8:]
 	}
 	for i := range p {
-		p[i] ^= h.Mask[i&3]
+		p[i] ^= byte(word >> (8 * i))
 	}
-	if n := len(p) & 3; n > 0 {
-		m := h.Mask
-		for i := range m {
-			h.Mask[i] = m[(i+n)&3]
-		}
-	}
+	h.Mask = bits.RotateLeft32(h.Mask, -8*len(p))
 }
 
 // AppendFrame appends a frame of a server that is a whole message, or a control frame.
