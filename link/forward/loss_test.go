@@ -192,7 +192,10 @@ func TestUnwritableSpoolBlocks(t *testing.T) {
 	if s := link.Stats(); len(s.Dropped) > 0 || s.Spooled != 500 || s.SpoolErr != nil {
 		t.Errorf("got %+v", s)
 	}
-	net.node("b", nil).record().expect(sent...)
+	b := net.node("elsewhere", nil)
+	got := b.record() // before the link finds b
+	b.open("b")
+	got.expect(sent...)
 }
 
 // TestUnwritableSpoolWhileConnected: a spool that takes nothing does not stop a link that is connected, though the other node is slow to
