@@ -83,7 +83,7 @@ func (r *receiver) dropPath(p *publisher, f native.Frame, reason int) error {
 		return err
 	}
 	p.tag.in.Add(1, len(f))
-	r.session.broker.dropped[reason].Add(1)
+	r.session.listener.broker.dropped[reason].Add(1)
 	p.skip(len(f), native.NoticeFrame{}, r.confirmations)
 	return nil
 }
@@ -94,7 +94,7 @@ func (r *receiver) giveBackTag(f native.Frame) error {
 	if err != nil {
 		return err
 	}
-	s, b := r.session, r.session.broker
+	s, b := r.session, r.session.listener.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.mu.Lock()

@@ -120,7 +120,7 @@ func (p *publisher) awaitRoom(f Forwarder) {
 
 // awaitForwarders withholds the first credit of p while a Forwarder of its tag is full.
 func (p *publisher) awaitForwarders() {
-	b := p.session.broker
+	b := p.session.listener.broker
 	b.mu.Lock()
 	targets := b.forwardTargets(p.tag.Name)
 	b.mu.Unlock()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"example.com/ferry"
-	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/internal/clock"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
@@ -21,7 +20,6 @@ import (
 type Local struct {
 	session *session
 	out     localOutlet
-	stream  outlet.Stream
 	phase   atomic.Int32 // a localPhase
 	lastSub atomic.Uint32
 
@@ -124,8 +122,7 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	}
 	local := &Local{}
 	local.out.handler = c.Handler
-	local.stream.End, local.stream.Client = &local.out, &local.out
-	s := &session{broker: b, listener: l, cfg: cfg, name: c.Name, client: local, control: &local.stream, log: cfg.Log, addr: c.Addr, since: clock.Now()}
+	s := &session{listener: l, cfg: cfg, name: c.Name, client: local, addr: c.Addr, since: clock.Now()}
 	if s.name == "" {
 		s.name = identity.Name
 	}
@@ -231,7 +228,7 @@ func (c *Local) Identity() *Identity { return c.session.identity.Load() }
 
 // GiveUpPlace makes the client count no longer for Config.MaxConnections. It is for one that its owner keeps without a connection, within bounds of its own.
 func (c *Local) GiveUpPlace() {
-	b := c.session.broker
+	b := c.session.listener.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.giveUpPlace(c.session)
@@ -249,7 +246,7 @@ func (c *Local) Resume() {
 		close(c.out.roomChanged)
 		c.out.roomChanged = nil
 	}
-	after := c.stream.Refill()
+	after := c.session.control.Refill() // it is there: the handler was given messages
 	c.out.Unlock()
 	if after != nil {
 		after()
@@ -265,7 +262,7 @@ func (c *Local) end() bool {
 	if c.phase.Swap(localClosed) == localClosed {
 		return false
 	}
-	c.session.broker.removeSession(c.session)
+	c.session.listener.broker.removeSession(c.session)
 	c.out.mu.Lock()
 	c.out.closed = true
 	if c.life != nil {
@@ -276,7 +273,7 @@ func (c *Local) end() bool {
 		c.out.roomChanged = nil
 	}
 	c.out.mu.Unlock()
-	c.session.broker.endSession(c.session)
+	c.session.listener.broker.endSession(c.session)
 	return true
 }
 
@@ -285,7 +282,7 @@ func (c *Local) close(why error) {
 		return
 	}
 	if e, ok := why.(*native.Error); ok { //nolint:errorlint // the broker passes a bare *native.Error
-		c.session.broker.countRefusal(e.Code)
+		c.session.listener.broker.countRefusal(e.Code)
 	}
 	if why == nil {
 		why = &native.Error{Code: native.CodeDraining, Reason: "the node is stopping"}

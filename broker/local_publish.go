@@ -21,7 +21,7 @@ type Batch struct {
 
 // NewBatch returns a Batch.
 func NewBatch(b *Broker) *Batch {
-	return &Batch{receiver: &receiver{matchers: routes.NewMatchers(b.formats), session: &session{broker: b}}}
+	return &Batch{receiver: &receiver{matchers: routes.NewMatchers(b.formats), session: &session{listener: &Listener{broker: b}}}}
 }
 
 // Begin notes the time.
@@ -171,7 +171,7 @@ func (t *Batch) append(p *publisher, buf *bufpool.Buf, m *Message) error {
 // drop counts a message that goes no further.
 func (t *Batch) drop(p *publisher, m *Message, reason int) {
 	p.tag.in.Add(1, native.PubHeaderSize+len(m.Payload))
-	p.session.broker.dropped[reason].Add(1)
+	p.session.listener.broker.dropped[reason].Add(1)
 }
 
 // completion calls stored when several runs are stored.

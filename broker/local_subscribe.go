@@ -120,7 +120,7 @@ func (t *LocalTag) AtLeastOnce() bool { return t.publisher.ordersCredit() }
 // Close gives the grant back. Messages that wait to be stored are stored.
 func (t *LocalTag) Close() {
 	s, p := t.client.session, t.publisher
-	b := s.broker
+	b := s.listener.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s.mu.Lock()

@@ -66,7 +66,7 @@ func (p *publisher) grant(result native.ResultFrame) error {
 
 // withholdFirst withholds the first credit of p because of what is full already.
 func (p *publisher) withholdFirst() {
-	for _, q := range p.session.broker.queuesOf(p.tag) {
+	for _, q := range p.session.listener.broker.queuesOf(p.tag) {
 		q.Restrain(&p.Account)
 	}
 	if st := p.tag.Stream(); st != nil {
@@ -78,7 +78,7 @@ func (p *publisher) withholdFirst() {
 // Granted sends the waiting results. They say what the grant promises now; PrepareStreams looks at that with the lock held.
 func (p *publisher) Granted() {
 	p.mu.Lock()
-	p.promised.Store(p.session.peer != nil && p.isStored())
+	p.promised.Store(p.session.connectedState != nil && p.isStored())
 	results := p.waiting
 	for i := range results {
 		results[i].Stored = p.promised.Load()
@@ -90,7 +90,7 @@ func (p *publisher) Granted() {
 
 // Credit allows the client n more bytes.
 func (p *publisher) Credit(n int) {
-	if p.session.peer == nil {
+	if p.session.connectedState == nil {
 		p.session.client.credit(p, n)
 		return
 	}
@@ -176,7 +176,7 @@ func (p *publisher) skip(bytes int, notice native.NoticeFrame, c *ledger.Confirm
 
 // logCycle logs that a message of p came through too many functions.
 func (p *publisher) logCycle() {
-	if due, unlogged := p.session.broker.cycles.next(time.Now()); due {
-		p.session.log.Warn("a message was dropped: functions publish what they observe", "tag", p.tag.Name, "functions", native.MaxFunctions, "unlogged", unlogged)
+	if due, unlogged := p.session.listener.broker.cycles.next(time.Now()); due {
+		p.session.Log().Warn("a message was dropped: functions publish what they observe", "tag", p.tag.Name, "functions", native.MaxFunctions, "unlogged", unlogged)
 	}
 }

@@ -51,7 +51,7 @@ type receiver struct {
 }
 
 func newReceiver(s *session) *receiver {
-	return &receiver{session: s, matchers: routes.NewMatchers(s.broker.formats), confirmations: ledger.NewConfirmations(s.pong), calls: s.calls.NewReceiver()}
+	return &receiver{session: s, matchers: routes.NewMatchers(s.listener.broker.formats), confirmations: ledger.NewConfirmations(s.pong), calls: s.calls.NewReceiver()}
 }
 
 // BatchBegins stores the time at which a batch arrived.
@@ -63,10 +63,10 @@ func (r *receiver) BatchBegins() {
 // BatchEnds flushes the streams that the batch has appended to, and publishes the batch's latencies.
 func (r *receiver) BatchEnds() {
 	r.unflushed.Flush()
-	r.latencies.MoveTo(&r.session.broker.latency)
+	r.latencies.MoveTo(&r.session.listener.broker.latency)
 	r.returnValidators()
 	if r.validated > 0 {
-		r.session.broker.validated.Add(r.validated)
+		r.session.listener.broker.validated.Add(r.validated)
 		r.validated = 0
 	}
 }
@@ -210,7 +210,7 @@ func (r *receiver) validatePayload(t ferry.Type, tag uint32, payload []byte) (fl
 			return native.FlagValid, nil
 		}
 	}
-	ft := r.session.broker.formats[t]
+	ft := r.session.listener.broker.formats[t]
 	if ft == nil || how == ValidateOff {
 		return 0, nil
 	}
@@ -246,7 +246,7 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 		return err
 	}
 	p.tag.in.Add(1, len(f))
-	r.session.broker.dropped[reason].Add(1)
+	r.session.listener.broker.dropped[reason].Add(1)
 	if !p.skip(len(f), notice, r.confirmations) {
 		r.session.notices.add(r.session, r.elapsed, notice)
 	}
@@ -255,7 +255,7 @@ func (r *receiver) drop(p *publisher, f native.Frame, reason int, notice native.
 
 // route delivers a run of n frames to the targets in the route of its tag. A run that the engine stores is not lost without a target.
 func (r *receiver) route(p *publisher, run []byte, n int, kept bool, shared *bufpool.Buf) {
-	b := r.session.broker
+	b := r.session.listener.broker
 	p.tag.in.Add(n, len(run))
 	rt := b.routeOf(p.tag)
 	if len(rt.forwards) > 0 {
@@ -308,7 +308,7 @@ func (r *receiver) deliverListed(rt *route, p *publisher, run []byte, n int, sha
 
 // deliverMask delivers the frames of run whose bits are set in mask to q.
 func (r *receiver) deliverMask(q *deliveryQueue, mask uint64, p *publisher, run []byte, shared *bufpool.Buf) {
-	b := r.session.broker
+	b := r.session.listener.broker
 	for mask != 0 { // adjacent set bits stand for adjacent frames, which are delivered together
 		from := bits.TrailingZeros64(mask)
 		end := from + bits.TrailingZeros64(^(mask >> from))
@@ -322,7 +322,7 @@ func (r *receiver) deliverMask(q *deliveryQueue, mask uint64, p *publisher, run 
 
 // routeIndexed is route for a tag with indexes. r.masks has the results of the predicates that rt lists.
 func (r *receiver) routeIndexed(rt *route, p *publisher, run []byte, n int, shared *bufpool.Buf) {
-	b := r.session.broker
+	b := r.session.listener.broker
 	m := matchesPool.Get().(*matches)
 	defer m.release()
 	for _, ix := range rt.indexes {
@@ -387,13 +387,13 @@ func (r *receiver) evaluate(rt *route, run []byte, n int) {
 		r.masks = append(r.masks, mask)
 	}
 	if mismatches > 0 {
-		r.session.broker.mismatched.Add(uint64(mismatches))
+		r.session.listener.broker.mismatched.Add(uint64(mismatches))
 	}
 }
 
 // routeAddressed delivers one frame to the source in its address.
 func (r *receiver) routeAddressed(p *publisher, f native.Frame, shared *bufpool.Buf) (int, error) {
-	b := r.session.broker
+	b := r.session.listener.broker
 	if identity := r.session.identity.Load(); identity.Forward {
 		return 0, &native.Error{Code: native.CodeForbidden, Reason: fmt.Sprintf("identity %q forwards messages, so it may not address clients", identity.Name)}
 	}

@@ -55,7 +55,7 @@ func (b *Broker) refresh(s *session) bool {
 func (s *session) applyGrants() {
 	identity := s.identity.Load()
 	var ended []*subscription
-	s.broker.mu.Lock() // guards routed: addSubscription refuses a subscription that is not yet part of the routes
+	s.listener.broker.mu.Lock() // guards routed: addSubscription refuses a subscription that is not yet part of the routes
 	s.mu.Lock()
 	for id, sub := range s.subs {
 		if sub.routed && !covers(identity.Subscribe, sub.filter) {
@@ -67,8 +67,8 @@ func (s *session) applyGrants() {
 		p.revoked.Store(!covers(identity.Publish, p.tag.Name))
 	}
 	s.mu.Unlock()
-	s.broker.mu.Unlock()
-	s.broker.removeSubscriptions(ended)
+	s.listener.broker.mu.Unlock()
+	s.listener.broker.removeSubscriptions(ended)
 	if s.connectedState != nil {
 		s.calls.Revoke()
 	}

@@ -22,7 +22,6 @@ import (
 // session is one identified client.
 type session struct {
 	client   client
-	broker   *Broker
 	listener *Listener
 	cfg      *Config // as it was when the client connected: WELCOME told the client some of it
 	id       ferry.SourceID
@@ -32,9 +31,7 @@ type session struct {
 	addr     string                   // of the client, for people
 	since    int64                    // as clock.Now
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
-	peer     *peer.Conn               // nil for a client in the process
-	control  *outlet.Stream           // the only stream of a client in the process
-	log      *slog.Logger
+	control  *outlet.Stream           // of a client in the process, the only one: nil until used
 	*connectedState
 
 	mu        ranks.Mutex[ranks.Session]
@@ -45,6 +42,8 @@ type session struct {
 
 // connectedState is what a session has for its connection; nil for a client in the process, of which there may be very many.
 type connectedState struct {
+	peer    *peer.Conn
+	log     *slog.Logger
 	calls   *calls.End
 	notices notices
 
@@ -58,7 +57,7 @@ func newSession(l *Listener, cfg *Config, name string, identity *Identity) *sess
 		name = identity.Name
 	}
 	s := &session{
-		broker: l.broker, listener: l, cfg: cfg, name: name, control: &outlet.Stream{}, log: cfg.Log, connectedState: &connectedState{},
+		listener: l, cfg: cfg, name: name, control: &outlet.Stream{}, connectedState: &connectedState{log: cfg.Log},
 		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
 	}
 	s.identity.Store(identity)
@@ -83,7 +82,7 @@ func (s *session) welcome(conn *peer.Conn, limits native.CallLimits, addr string
 	s.data = make([]*outlet.Stream, conn.Streams())
 	calls.Carry(s.control)
 	s.control.Attach(conn.Control())
-	s.calls = s.broker.calls.NewEnd(s, conn, calls.Config{Calls: cfg.MaxCalls, Window: cfg.CallWindow, Queue: cfg.CallQueue, Offers: cfg.MaxSubs}, limits)
+	s.calls = s.listener.broker.calls.NewEnd(s, conn, calls.Config{Calls: cfg.MaxCalls, Window: cfg.CallWindow, Queue: cfg.CallQueue, Offers: cfg.MaxSubs}, limits)
 	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
 }
 
@@ -100,7 +99,13 @@ func (s *session) publisher(tag uint32) *publisher {
 // streamFor returns the stream that carries a tag to the client. It opens the stream if necessary. The caller holds
 // s.mu.
 func (s *session) streamFor(tag uint32) *outlet.Stream {
-	if s.connectedState == nil || len(s.data) == 0 {
+	if local, ok := s.client.(*Local); ok {
+		if s.control == nil {
+			s.control = &outlet.Stream{End: &local.out, Client: &local.out}
+		}
+		return s.control
+	}
+	if len(s.data) == 0 {
 		return s.control
 	}
 	i := int(tag % uint32(len(s.data)))
@@ -229,7 +234,7 @@ func (s *session) publisherOf(name string) (*publisher, error) {
 	if err := topic.CheckTag(name); err != nil {
 		return nil, &native.Error{Code: native.CodeBadRequest, Reason: err.Error()}
 	}
-	b := s.broker
+	b := s.listener.broker
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	identity := s.identity.Load() // with the lock held, so that a change of the grants also sees the new publisher
@@ -285,7 +290,7 @@ func (s *session) subscribe(v native.SubFrame, handle any) error {
 	if err != nil {
 		return err
 	}
-	if err := s.broker.addSubscription(sub, v.Where); err != nil {
+	if err := s.listener.broker.addSubscription(sub, v.Where); err != nil {
 		s.mu.Lock()
 		delete(s.subs, v.ID)
 		s.mu.Unlock()
@@ -319,7 +324,7 @@ func (s *session) subscribeStored(v native.SubFrame, local *LocalSub) error {
 	if local != nil {
 		local.Sub = sub
 	}
-	if err := s.broker.addStored(s, sub, v); err != nil {
+	if err := s.listener.broker.addStored(s, sub, v); err != nil {
 		return err
 	}
 	s.stored.Begin(sub)
@@ -353,7 +358,12 @@ func (b *Broker) addStored(s *session, sub *stored.Sub, v native.SubFrame) error
 func (s *session) Names() (client, identity string) { return s.name, s.identity.Load().Name }
 
 // Log returns the log of the session.
-func (s *session) Log() *slog.Logger { return s.log }
+func (s *session) Log() *slog.Logger {
+	if s.connectedState == nil {
+		return s.cfg.Log
+	}
+	return s.log
+}
 
 // Context ends when the client does.
 func (s *session) Context() context.Context { return s.client.context() }
@@ -380,7 +390,7 @@ func (s *session) unsubscribe(id uint32, tried bool) {
 	delete(s.subs, id)
 	s.mu.Unlock()
 	if sub != nil {
-		s.broker.removeSubscriptions([]*subscription{sub})
+		s.listener.broker.removeSubscriptions([]*subscription{sub})
 	}
 	s.stored.End(id, tried)
 }
@@ -403,7 +413,7 @@ func (s *session) addCredit(v native.CreditFrame) {
 
 // check closes the connection if it makes no progress.
 func (s *session) check(now time.Time) {
-	if s.peer != nil {
+	if s.connectedState != nil {
 		s.peer.Check(now, peer.Limits{Silence: 3 * s.cfg.Heartbeat, HalfFrame: s.cfg.HandshakeTimeout, Write: s.cfg.WriteTimeout})
 	}
 }
@@ -451,14 +461,14 @@ func (s *session) mayPublish() bool {
 
 // onClosing removes the session from the routes. It is called when the connection begins to close.
 func (s *session) onClosing(why error) {
-	s.broker.removeSession(s)
+	s.listener.broker.removeSession(s)
 	s.calls.Remove()
 	var e *native.Error
 	switch {
-	case peer.IsClean(why), s.broker.leftInTime(why):
+	case peer.IsClean(why), s.listener.broker.leftInTime(why):
 		s.log.Debug("connection closed")
 	case errors.As(why, &e):
-		s.broker.countRefusal(e.Code)
+		s.listener.broker.countRefusal(e.Code)
 		s.log.Warn("connection ended", "code", e.Code.String(), "reason", e.Reason)
 	default:
 		s.log.Info("connection lost", "err", why)
@@ -487,5 +497,5 @@ func (s *session) onClosed() {
 		}
 	}
 	s.mu.Unlock()
-	s.broker.endSession(s)
+	s.listener.broker.endSession(s)
 }

@@ -66,7 +66,7 @@ func (s *subscription) queueFor(t *tag) *deliveryQueue {
 	q := s.queues[t.ID]
 	s.session.mu.Unlock()
 	if q == nil {
-		if q = s.session.broker.newQueue(s, t); q == nil {
+		if q = s.session.listener.broker.newQueue(s, t); q == nil {
 			return nil
 		}
 	}

@@ -30,12 +30,12 @@ func (r *receiver) validatorOf(t ferry.Type) *format.Validator {
 }
 
 func (r *receiver) newValidator(t ferry.Type) *format.Validator {
-	ft := r.session.broker.formats[t]
+	ft := r.session.listener.broker.formats[t]
 	if ft == nil || t > ferry.LastType {
 		return nil
 	}
 	if r.validators == nil {
-		r.validators = r.session.broker.validators.get()
+		r.validators = r.session.listener.broker.validators.get()
 	}
 	if r.validators[t] == nil {
 		r.validators[t] = format.NewValidator(ft, format.Options{})
@@ -46,7 +46,7 @@ func (r *receiver) newValidator(t ferry.Type) *format.Validator {
 // returnValidators ends the use of validators by a batch.
 func (r *receiver) returnValidators() {
 	if r.validators != nil {
-		r.session.broker.validators.Put(r.validators)
+		r.session.listener.broker.validators.Put(r.validators)
 		r.validators = nil
 	}
 }
