@@ -20,14 +20,13 @@ func (c *conn) begin(s *session, present bool) {
 	s.mu.Lock()
 	s.conn, s.peer, s.woken, s.credit, s.lifetime = c, h.peer, false, false, h.expiry
 	if s.exchange != nil {
-		s.failure, s.repeating = nil, true
+		s.failure, s.repeating, s.attached = nil, true, c.ls.Now()
 	}
 	s.mu.Unlock()
 	if present || h.expiry > 0 { // the saved session ends at another time, or not while the client is connected
 		c.ls.server.dirty.Store(true)
 	}
 	c.ls.server.counters.connected.Add(1)
-	c.attached = c.ls.Now()
 	c.watch()
 	if c.keepAlive > 0 {
 		c.conn.SetTimer(silenceTimer, c.silence())
@@ -151,7 +150,7 @@ func (x *exchange) disconnect(lasts bool) (settled []delivered) {
 func (c *conn) disown() {
 	v := c.ls.server
 	v.mu.Lock()
-	c.local.conn = nil
+	c.local.conn.Store(nil)
 	v.mu.Unlock()
 	c.local.Close()
 }
@@ -184,7 +183,7 @@ func (c *conn) suspend(willed bool) {
 	}
 	v := c.ls.server
 	v.mu.Lock()
-	c.local.conn = nil
+	c.local.conn.Store(nil)
 	k := s.local
 	close := !needed || s.lifetime == 0 || k == nil || k.ending.Load() != nil
 	if close {
@@ -224,7 +223,7 @@ const resendTime = 30 * time.Second
 // look looks after a connection from time to time, while there is something to look after. Durables must not take a slow client for one that is gone: what was sent stays
 // on its way until the client has acknowledged it.
 func (c *conn) look() {
-	now, needed := c.ls.Now(), c.blocked != nil || c.conn.Queued() > 0
+	now, needed := c.ls.Now(), c.blocked() || c.conn.Queued() > 0
 	if c.progress.Stalled(c.conn, now, c.ls.listener.Config().WriteTimeout) {
 		c.conn.Abort(errStalled)
 		return
@@ -240,13 +239,13 @@ func (c *conn) look() {
 			}
 		}
 	}
-	if c.blocked != nil { // in case that Ready does not come: the grant was taken away
-		c.blocked = nil
+	if c.blocked() { // in case that Ready does not come: the grant was taken away
+		c.topics.blocked = nil
 		c.resumeReading()
 	}
 	s.mu.Lock()
 	if s.exchange != nil {
-		if now-c.attached > resendTime {
+		if now-s.attached > resendTime {
 			s.dropLost()
 		}
 		needed = needed || s.flights.sent() < s.flights.live

@@ -26,13 +26,11 @@ type conn struct {
 	number  uint64   // connections have the order in which their CONNECT came
 	hello   *hello   // nil unless attaching
 
-	topics  *topics     // nil until the client publishes
-	blocked *topicGrant // has no credit for the next message; nil if there is none
-	request *request    // SUBSCRIBE whose subscriptions begin; nil if there is none
-	will    *will       // is published if the client leaves without DISCONNECT
+	topics  *topics  // nil until the client publishes
+	request *request // SUBSCRIBE whose subscriptions begin; nil if there is none
+	will    *will    // is published if the client leaves without DISCONNECT
 
 	progress edge.Progress
-	attached time.Duration // when CONNACK was sent, as Loop.Now
 
 	keepAlive   uint16 // seconds; 0 means that the client may send nothing for any time
 	version     wire.Version
@@ -130,8 +128,11 @@ func (c *conn) Data(lc *loop.Conn, p []byte) (n int) {
 
 // waits reports whether the client's next packets have to wait.
 func (c *conn) waits() bool {
-	return c.blocked != nil || c.request != nil || c.pendingFull || c.conn.Full()
+	return c.blocked() || c.request != nil || c.pendingFull || c.conn.Full()
 }
+
+// blocked reports whether a topic has no credit for the next message.
+func (c *conn) blocked() bool { return c.topics != nil && c.topics.blocked != nil }
 
 // resumeReading reads again, unless there is a reason to wait.
 func (c *conn) resumeReading() {
@@ -306,8 +307,8 @@ func (c *conn) Run() {
 	if c.request != nil {
 		c.finishRequest()
 	}
-	if credit {
-		c.blocked = nil
+	if credit && c.topics != nil {
+		c.topics.blocked = nil
 	}
 	c.resume()
 	c.resumeReading()

@@ -127,7 +127,8 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 		clientID = "auto-" + rand.Text()
 	}
 	c := &conn{ls: h.ls, conn: lc, version: v.Version, keepAlive: v.KeepAlive}
-	k := &local{server: h.ls.server, conn: c}
+	k := &local{}
+	k.conn.Store(c)
 	client, err := h.ls.listener.Connect(string(v.User), broker.LocalConfig{
 		Name: clientID, Addr: edge.Remote(lc), Identity: proved, Token: v.Password, TLS: edge.TLSState(lc), Handler: k,
 	})

@@ -12,8 +12,7 @@ import (
 // LocalHandler of both.
 type local struct {
 	*broker.Local
-	server  *Server
-	conn    *conn                   // of which it is the client; nil when that has left. Guarded by Server.mu
+	conn    atomic.Pointer[conn]    // of which it is the client; nil when that has left. Changed with Server.mu held
 	session atomic.Pointer[session] // nil before CONNACK
 	ending  atomic.Pointer[ending]  // why the broker has ended it, or asks it to leave
 }
@@ -101,9 +100,18 @@ func (k *local) drained() bool {
 // end tells the connection that the client has to leave. While no connection serves the session, the client leaves at once.
 func (k *local) end(e *ending) {
 	k.ending.Store(e)
-	v := k.server
+	c, s := k.conn.Load(), k.session.Load()
+	var v *Server
+	switch {
+	case s != nil:
+		v = s.server
+	case c != nil:
+		v = c.ls.server
+	default:
+		return // conn.begin or conn.disown follows
+	}
 	v.mu.Lock()
-	c, s := k.conn, k.session.Load()
+	c, s = k.conn.Load(), k.session.Load()
 	if c == nil && s != nil && s.owner != nil {
 		c = s.owner
 	}

@@ -191,7 +191,7 @@ var errRetainedFull = &native.Error{Code: native.CodeLimit, Reason: "the server 
 // then, and those that are left are read again.
 func (c *conn) publishRun() bool {
 	r := &c.ls.run
-	if c.blocked != nil {
+	if c.blocked() {
 		return false
 	}
 	if len(r.messages) == 0 {
@@ -227,7 +227,7 @@ func (c *conn) publishRun() bool {
 			r.refused = true
 			done++
 		case done < len(r.messages):
-			c.blocked = r.topic
+			c.topics.blocked = r.topic
 			r.blockedAt = r.packets[done].from
 			for _, k := range r.packets[done:] {
 				c.forgetReceived(k.id, k.qos)
@@ -330,6 +330,7 @@ func publishCode(err error) wire.ReasonCode {
 type topics struct {
 	grants  []*topicGrant // the last used one first
 	aliases []string      // topics by topic alias - 1
+	blocked *topicGrant   // has no credit for the next message; nil if there is none
 }
 
 // maxTopics is the most grants to publish that a connection keeps. The one that was not used for longest makes room for another.

@@ -89,19 +89,19 @@ func (v *Server) attach(c *conn) {
 	key := sessionKey(h.identity, h.clientID)
 	v.mu.Lock()
 	s := v.sessions[key]
-	if s != nil && (s.owner != nil && s.owner.number > c.number || s.next != nil && s.next.number > c.number) {
+	if s != nil && s.owner != nil && (s.owner.number > c.number || s.handover != nil && s.next.number > c.number) {
 		v.mu.Unlock()
 		c.takenOver() // the client has connected again while c waited
 		return
 	}
 	if s != nil && s.owner != nil {
-		before := s.next
-		s.next = c
+		before := s.handover
+		s.handover = &handover{next: c}
 		owner := s.owner
 		v.mu.Unlock()
 		owner.ls.Notify(owner.takenOver)
 		if before != nil {
-			before.ls.Notify(before.takenOver)
+			before.next.ls.Notify(before.next.takenOver)
 		}
 		return
 	}
@@ -122,13 +122,13 @@ func (v *Server) attach(c *conn) {
 		s = newSession(v, key, h.identity, number())
 		v.add(s)
 	}
-	s.owner, s.will = c, nil // a will that is delayed is not published: MQTT 5.0, section 3.1.3.2.2
+	s.owner, s.handover = c, nil // a will that is delayed is not published: MQTT 5.0, section 3.1.3.2.2
 	if old == s {
 		old = nil
 	}
-	c.local.conn = nil
+	c.local.conn.Store(nil)
 	if s.local != nil {
-		c.local.conn = c
+		c.local.conn.Store(c)
 	}
 	v.mu.Unlock()
 	if old != nil {
@@ -149,12 +149,12 @@ func (v *Server) detach(c *conn, w *will) {
 	s := c.session
 	persists := s.lifetime > 0
 	v.mu.Lock()
-	next := s.next
-	s.owner, s.next = nil, nil
-	if persists {
-		s.expires = clock.Now() + int64(s.lifetime)
-		s.will = w
-	} else {
+	var next *conn
+	if s.handover != nil {
+		next = s.next
+	}
+	s.owner, s.handover = nil, &handover{will: w, expires: clock.Now() + int64(s.lifetime)}
+	if !persists {
 		v.drop(s)
 		if next != nil {
 			next.hello.replaces = true
@@ -178,8 +178,8 @@ func (v *Server) detach(c *conn, w *will) {
 func (v *Server) cancel(c *conn) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if s := v.sessions[sessionKey(c.hello.identity, c.hello.clientID)]; s != nil && s.next == c {
-		s.next = nil
+	if s := v.sessions[sessionKey(c.hello.identity, c.hello.clientID)]; s != nil && s.owner != nil && s.handover != nil && s.next == c {
+		s.handover = nil
 	}
 }
 

@@ -22,10 +22,8 @@ type session struct {
 	number uint64 // random: names durables, and is the publisher of messages that their publisher must not receive
 
 	// Guarded by Server.mu.
-	owner   *conn // nil while the client is not connected
-	next    *conn // takes the session over when owner has left
-	will    *will // is published at will.due, while owner is nil
-	expires int64 // when it ends, while owner is nil; as clock.Now
+	owner     *conn // nil while the client is not connected
+	*handover       // nil while the owner is the only connection of the client
 
 	local *local // that subscribes; nil while nothing needs it. Of the owner
 
@@ -44,6 +42,13 @@ type session struct {
 	credit    bool   // a tag has credit again
 }
 
+// handover is what a session has from one connection to the next. A session with an owner has one only if next is set. Guarded by Server.mu.
+type handover struct {
+	next    *conn // takes the session over when owner has left; nil while owner is
+	will    *will // is published at will.due, while owner is nil
+	expires int64 // when the session ends, while owner is nil; as clock.Now
+}
+
 // exchange is what a session has of messages with QoS 1 and 2, of retained messages on their way, and of its connection's topic aliases.
 type exchange struct {
 	flights  flights
@@ -53,6 +58,7 @@ type exchange struct {
 	settled  []delivered              // messages of durables that are done, which the loop acks
 	aliases  []string                 // topics by alias - 1, in messages for the client
 	failure  error                    // ends the connection
+	attached time.Duration            // when CONNACK was sent, as Loop.Now, if there was something in it then
 }
 
 // newSession returns a session without a connection. key is the sessionKey of an identity and a client identifier.

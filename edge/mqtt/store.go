@@ -122,7 +122,7 @@ func (t *storedSession) session(v *Server, now time.Time) *session {
 	if t.Expires.IsZero() {
 		t.Expires = now.Add(t.Expiry)
 	}
-	s.expires = clock.At(now) + int64(min(t.Expires.Sub(now), v.cfg.MaxExpiry))
+	s.handover = &handover{expires: clock.At(now) + int64(min(t.Expires.Sub(now), v.cfg.MaxExpiry))}
 	for _, x := range t.Subs {
 		s.subs = append(s.subs, &sub{
 			filter: x.Filter, tags: x.Tags, group: x.Group, where: x.Where, qos: min(x.QoS, 2), noLocal: x.NoLocal, retainAsPublished: x.RetainAsPublished,

@@ -104,7 +104,7 @@ func (v *Server) publishWills(now time.Time) {
 	var list []due
 	v.mu.Lock()
 	for _, s := range v.sessions {
-		if s.will != nil && s.owner == nil && !now.Before(s.will.due) {
+		if s.owner == nil && s.will != nil && !now.Before(s.will.due) {
 			if s.local != nil {
 				list = append(list, due{s.local, s, s.will})
 			}
