@@ -111,7 +111,7 @@ func (a *acceptor) acceptOne() (found bool, err error) {
 // begin drives an accepted connection from the address from. ln.place has counted the connection on l.
 func (l *Loop) begin(id int32, ln *Listener, from netip.AddrPort, ticket uint32) {
 	c := l.adopt(id, Base{}, accepted)
-	l.setOrigin(id, ln, from, ticket)
+	l.setOrigin(c, ln, from, ticket)
 	h := ln.accepted(c)
 	if h == nil {
 		c.Abort(nil)

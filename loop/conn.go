@@ -18,11 +18,17 @@ type Conn struct {
 	layered *Socket      // socket below the layer; nil without a layer
 	unread  *bufpool.Buf // bytes that Data has not consumed; nil if there are none
 	queue   chunkQueue   // bytes to write; a layer has not processed them yet
-	timers  connTimers
-	id      int32
+	entry   wheelEntry   // of all timers, never later than the earliest
 	gen     uint32
+	id      int32
 	state   state
 	unsent  uint32 // result of Unsent when CloseTimeout last expired; 0 before
+
+	// Tables beside Loop.conns would have places for the descriptors of all loops.
+	deadlines [allTimers]uint32
+	port      uint16   // of the address that an accepted connection came from; 0 if it has no IP address
+	origin    uint16   // of an accepted connection: its place in Loop.origins
+	ip        [16]byte // of the same address as port
 }
 
 // state holds the phase of a connection and the flags that limit reading and writing.
@@ -98,12 +104,13 @@ func (c *Conn) RemoteAddr() net.Addr {
 	return remote
 }
 
-// acceptedFrom returns the address that an accepted connection came from. Its port is 0 if it is not known, as in Closed.
+// acceptedFrom returns the address that an accepted connection came from, as accept has returned it. Later the system may not know it any more: a
+// peer that resets the connection has none, though what it sent is still to be read. Its port is 0 if it is not known, as in Closed.
 func (c *Conn) acceptedFrom() netip.AddrPort {
-	if !c.is(accepted) || c.loop.conn(c.id) != c || int(c.id) >= len(c.loop.peerOf) {
+	if c.loop.conn(c.id) != c {
 		return netip.AddrPort{}
 	}
-	return c.loop.peerOf[c.id].addrPort()
+	return netip.AddrPortFrom(netip.AddrFrom16(c.ip).Unmap(), c.port)
 }
 
 // RemoteIP returns the IP address of RemoteAddr. It is an empty string for a Unix domain socket, or if the address is not known. An IPv4

@@ -50,7 +50,7 @@ func TestLongTimersExpire(t *testing.T) {
 			l.wheel.advance(uint64(begin/tick), wheelShare)
 			h := &script{}
 			c := &Conn{loop: l, handler: h}
-			c.timers.entry = wheelEntry{owner: c, level: notInWheel}
+			c.entry = wheelEntry{owner: c, level: notInWheel}
 			var fired time.Duration
 			h.timer = func(*Conn, int) { fired = time.Duration(l.wheel.now) * tick }
 			c.SetTimer(2, d)

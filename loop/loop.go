@@ -29,8 +29,6 @@ type Loop struct {
 	conns         []*Conn // indexed by the socket's number
 	count         int     // connections in conns, plus failed dials in ended
 	origins       []origin
-	originOf      []uint16     // indexed by the socket's number: where an accepted connection's origin is in origins
-	peerOf        []peerAddr   // indexed by the socket's number: where an accepted connection comes from; zero if it has no IP address
 	ticketOf      []uint32     // indexed by the socket's number: the ticket of an accepted connection, if its Listener has a Gate
 	maxConns      atomic.Int64 // Config.MaxConns, or the value of Group.SetMaxConns
 	accepted      atomic.Int64 // accepted connections in count, and those that come: see Listener.place. Any loop changes it
@@ -228,7 +226,7 @@ func (l *Loop) conn(id int32) *Conn {
 // adopt creates the Conn of a socket.
 func (l *Loop) adopt(id int32, h Handler, s state) *Conn {
 	c := &Conn{loop: l, handler: h, id: id, gen: l.nextGen(), state: s}
-	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
+	c.entry = wheelEntry{owner: c, level: notInWheel}
 	l.count++
 	if c.is(accepted) {
 		l.stats.Accepted++
@@ -291,14 +289,14 @@ func (l *Loop) closeEnded() {
 	l.ended, l.spareEnded = l.spareEnded[:0], nil
 	for _, e := range turn {
 		c := e.conn
-		l.wheel.remove(&c.timers.entry)
+		l.wheel.remove(&c.entry)
 		if c.id >= 0 {
 			l.sys.close(c.id, e.reset)
 			l.conns[c.id] = nil
 		}
 		l.count--
 		if c.is(accepted) {
-			l.leaveOrigin(c.id)
+			l.leaveOrigin(c)
 		}
 		l.stats.Closed++
 		if c.layered != nil {

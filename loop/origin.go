@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// origin is a Listener whose connections a loop drives. A connection has no pointer to its Listener but an index of 16 bits
-// in a table beside Loop.conns, because a loop holds many idle connections.
+// origin is a Listener whose connections a loop drives. A connection has no pointer to its Listener but its place
+// in Loop.origins, because a loop holds many idle connections.
 type origin struct {
 	listener *Listener // nil: the entry is free
 	open     bool      // the Listener is not closed
@@ -51,48 +51,30 @@ func (l *Loop) freeOrigin(i int) {
 	}
 }
 
-// peerAddr is the address of an accepted connection's peer, as accept has returned it. Later the system may not know it any more: a peer that
-// resets the connection has none, though what it sent is still to be read. It has no pointer, because a loop holds many idle connections.
-type peerAddr struct {
-	ip   [16]byte
-	port uint16
-}
-
-func (p peerAddr) addrPort() netip.AddrPort {
-	return netip.AddrPortFrom(netip.AddrFrom16(p.ip).Unmap(), p.port)
-}
-
-// setOrigin records the origin of an accepted connection. leaveOrigin follows when the connection is closed.
-func (l *Loop) setOrigin(id int32, ln *Listener, from netip.AddrPort, ticket uint32) {
+// setOrigin records the origin of an accepted connection, and its address. leaveOrigin follows when the connection is closed.
+func (l *Loop) setOrigin(c *Conn, ln *Listener, from netip.AddrPort, ticket uint32) {
 	i := l.originIndex(ln)
 	l.origins[i].conns++
-	put(&l.originOf, id, uint16(i))
+	c.origin = uint16(i)
 	if from.IsValid() {
-		put(&l.peerOf, id, peerAddr{from.Addr().As16(), from.Port()})
-	} else if int(id) < len(l.peerOf) {
-		l.peerOf[id] = peerAddr{}
+		c.ip, c.port = from.Addr().As16(), from.Port()
 	}
 	if ln.gate != nil {
-		put(&l.ticketOf, id, ticket)
+		if grow := int(c.id) + 1 - len(l.ticketOf); grow > 0 {
+			l.ticketOf = append(l.ticketOf, make([]uint32, grow)...)
+		}
+		l.ticketOf[c.id] = ticket
 	}
-}
-
-// put sets an element of a slice, which grows if it is too short.
-func put[T any](s *[]T, i int32, v T) {
-	if grow := int(i) + 1 - len(*s); grow > 0 {
-		*s = append(*s, make([]T, grow)...)
-	}
-	(*s)[i] = v
 }
 
 // leaveOrigin ends the counting of an accepted connection.
-func (l *Loop) leaveOrigin(id int32) {
-	i := int(l.originOf[id])
+func (l *Loop) leaveOrigin(c *Conn) {
+	i := int(c.origin)
 	o := &l.origins[i]
 	o.conns--
 	ticket := uint32(0)
 	if o.listener.gate != nil {
-		ticket = l.ticketOf[id]
+		ticket = l.ticketOf[c.id]
 	}
 	o.listener.forget(l, ticket)
 	l.freeOrigin(i)

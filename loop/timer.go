@@ -55,34 +55,25 @@ const (
 	farBits   = 16
 )
 
-// connTimers holds the timers of one connection. They share one entry in the wheel, which is never later than the earliest
-// timer.
-type connTimers struct {
-	entry    wheelEntry
-	deadline [allTimers]uint32
-	armed    uint8 // bit i: timer i is set
-	far      uint8 // bit i: deadline i counts units of 2^farBits ticks
-}
-
-func (t *connTimers) set(i int, at uint64, w *wheel) {
-	t.armed |= 1 << i
-	if at-w.now <= nearTicks {
-		t.far &^= 1 << i
-		t.deadline[i] = uint32(at)
+func (c *Conn) setDeadline(i int, at uint64) {
+	c.entry.armed |= 1 << i
+	if at-c.loop.wheel.now <= nearTicks {
+		c.entry.far &^= 1 << i
+		c.deadlines[i] = uint32(at)
 		return
 	}
-	t.far |= 1 << i
-	t.deadline[i] = uint32((at + 1<<farBits - 1) >> farBits)
+	c.entry.far |= 1 << i
+	c.deadlines[i] = uint32((at + 1<<farBits - 1) >> farBits)
 }
 
-func (t *connTimers) get(i int, w *wheel) (at uint64, ok bool) {
+func (c *Conn) deadline(i int) (at uint64, ok bool) {
 	switch {
-	case t.armed&(1<<i) == 0:
+	case c.entry.armed&(1<<i) == 0:
 		return 0, false
-	case t.far&(1<<i) != 0:
-		return uint64(t.deadline[i]) << farBits, true
+	case c.entry.far&(1<<i) != 0:
+		return uint64(c.deadlines[i]) << farBits, true
 	}
-	return w.fullTick(t.deadline[i]), true
+	return c.loop.wheel.fullTick(c.deadlines[i]), true
 }
 
 // SetTimer makes the loop call Handler.Timer once with which, d after Loop.Now. which is 0 to Timers-1. d is rounded up to 10
@@ -99,16 +90,15 @@ func (c *Conn) setTimer(which int, d time.Duration) {
 	if c.is(dead) {
 		return
 	}
-	w := &c.loop.wheel
 	at := c.loop.tickAfter(d)
-	c.timers.set(which, at, w)
-	w.schedule(&c.timers.entry, at)
+	c.setDeadline(which, at)
+	c.loop.wheel.schedule(&c.entry, at)
 }
 
 // TimerDeadline returns when a timer expires, as Loop.Now shows the time, rounded as SetTimer says. set is false if the timer
 // is not set.
 func (c *Conn) TimerDeadline(which int) (at time.Duration, set bool) {
-	ticks, set := c.timers.get(which, &c.loop.wheel)
+	ticks, set := c.deadline(which)
 	return time.Duration(min(ticks, math.MaxInt64/uint64(tick))) * tick, set
 }
 
@@ -119,11 +109,11 @@ func (c *Conn) StopTimer(which int) {
 	}
 }
 
-func (c *Conn) stopTimer(which int) { c.timers.armed &^= 1 << which }
+func (c *Conn) stopTimer(which int) { c.entry.armed &^= 1 << which }
 
 func (c *Conn) nextDeadline() (at uint64, ok bool) {
 	for i := range allTimers {
-		if d, set := c.timers.get(i, &c.loop.wheel); set && (!ok || d < at) {
+		if d, set := c.deadline(i); set && (!ok || d < at) {
 			at, ok = d, true
 		}
 	}
@@ -133,9 +123,9 @@ func (c *Conn) nextDeadline() (at uint64, ok bool) {
 func (c *Conn) expire(now uint64) {
 	for i := range allTimers {
 		if c.is(dead) {
-			c.timers.armed = 0
+			c.entry.armed = 0
 		}
-		if at, ok := c.timers.get(i, &c.loop.wheel); !ok || at > now {
+		if at, ok := c.deadline(i); !ok || at > now {
 			continue
 		}
 		c.stopTimer(i)

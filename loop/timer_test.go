@@ -239,7 +239,7 @@ func TestTimersOfALoop(t *testing.T) {
 func TestMovingATimerAllocatesNothing(t *testing.T) {
 	l := &Loop{}
 	c := &Conn{loop: l}
-	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
+	c.entry = wheelEntry{owner: c, level: notInWheel}
 	if n := testing.AllocsPerRun(100, func() {
 		l.now += time.Millisecond
 		c.SetTimer(1, time.Minute)
@@ -252,7 +252,7 @@ func TestMovingATimerAllocatesNothing(t *testing.T) {
 func BenchmarkMoveTimer(b *testing.B) {
 	l := &Loop{}
 	c := &Conn{loop: l}
-	c.timers.entry = wheelEntry{owner: c, level: notInWheel}
+	c.entry = wheelEntry{owner: c, level: notInWheel}
 	for b.Loop() {
 		c.SetTimer(1, time.Minute)
 	}

@@ -35,6 +35,7 @@ type wheelEntry struct {
 	at         uint32 // low 32 bits of the tick at which the wheel checks the entry
 	level      int8   // level of the slot; notInWheel if the entry is in no slot
 	slot       uint8
+	armed, far uint8 // of a Conn. Bit i: timer i is set, its deadline counts units of 2^farBits ticks
 }
 
 // timerOwner owns one wheelEntry and any number of timers.
