@@ -282,7 +282,9 @@ func (c *conn) Run() {
 			more = s.sendRetained()
 		}
 		failure, settled = s.failure, s.settled
-		s.settled = nil
+		if s.settled = nil; !s.repeating && s.unused() {
+			s.exchange = nil // it was there for retained messages only
+		}
 	}
 	out := s.out
 	if full {

@@ -22,3 +22,20 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// TestExchangeEnds: of a subscription that has got its retained messages nothing is left in the exchange, which the session then gives up. With a message
+// on its way it does not.
+func TestExchangeEnds(t *testing.T) {
+	s := newSession(&Server{}, sessionKey("i", "c"), "i", 1)
+	s.walkRetained(&sub{tags: "a"})
+	if s.unused() {
+		t.Error("the walk has not ended, and the exchange is unused")
+	}
+	if s.sendRetained() || !s.unused() {
+		t.Errorf("the walk has ended, and the exchange is %+v", *s.exchange)
+	}
+	s.flights.add()
+	if s.unused() {
+		t.Error("a message is on its way, and the exchange is unused")
+	}
+}

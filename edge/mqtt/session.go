@@ -61,6 +61,12 @@ type exchange struct {
 	attached time.Duration            // when CONNACK was sent, as Loop.Now, if there was something in it then
 }
 
+// unused reports whether nothing is in the exchange, nor was, but walks that have ended.
+func (x *exchange) unused() bool {
+	return x.retained == nil && x.flights.ring == nil && x.flights.first == 0 && x.received == nil && x.pending.list == nil && x.settled == nil &&
+		x.aliases == nil && x.failure == nil
+}
+
 // newSession returns a session without a connection. key is the sessionKey of an identity and a client identifier.
 func newSession(v *Server, key, identity string, number uint64) *session {
 	return &session{server: v, key: key, separator: uint32(len(identity)), number: number}
