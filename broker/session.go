@@ -276,7 +276,7 @@ func (s *session) subscribe(v native.SubFrame, handle any) error {
 	}
 	sub := &subscription{
 		Sub:     outlet.Sub{ID: v.ID, Policy: v.Policy, Window: int(min(v.Window, outlet.MaxCredit)), Bound: s.cfg.Queue, Handle: handle},
-		session: s, filter: v.Filter, group: v.Group, addressed: v.Addressed, queues: map[uint32]*deliveryQueue{},
+		session: s, filter: v.Filter, group: v.Group, addressed: v.Addressed,
 	}
 	if v.Queue > 0 {
 		sub.Bound = int(min(uint32(sub.Bound), v.Queue))

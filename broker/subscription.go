@@ -32,7 +32,7 @@ type subscription struct {
 	recent [4]atomic.Pointer[deliveryQueue] // queues of tags that were used last, by the last bits of the tag number
 
 	// Guarded by the session's lock.
-	queues      map[uint32]*deliveryQueue // indexed by tag number
+	queues      map[uint32]*deliveryQueue // indexed by tag number; nil until used
 	past        stats.Traffic             // traffic of queues whose tags were freed
 	pastDropped uint64
 }
@@ -50,6 +50,9 @@ func (s *subscription) queueOf(t *tag) *deliveryQueue {
 	if q == nil {
 		q = &deliveryQueue{sub: s, tag: t}
 		q.Init(&s.Sub, &t.Tag.Tag, s.session.streamFor(t.ID))
+		if s.queues == nil {
+			s.queues = map[uint32]*deliveryQueue{}
+		}
 		s.queues[t.ID] = q
 		t.queues[q] = struct{}{}
 	}
