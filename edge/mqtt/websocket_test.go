@@ -3,6 +3,7 @@ package mqtt_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/binary"
 	"fmt"
@@ -324,6 +325,13 @@ func TestSilentWebSockets(t *testing.T) {
 				_, _ = conn.Write([]byte(upgrade))
 			case 2:
 				_, _ = conn.Write([]byte(upgrade + "Sec-WebSocket-Protocol: mqtt\r\n\r\n"))
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		for range 2 { // all are accepted, then some are handed to another loop. One that comes behind the device would take its place
+			if err := r.listener.Turn(ctx); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}
