@@ -66,8 +66,9 @@ proof: ## the long proofs: all tests with -race in every package, the formats on
 	cd bench && go test -tags proof -count=1 -timeout 1h -v -run '^TestChangeProof$$' ./change
 	@$(MAKE) fuzz
 
-attack: ## the attacks on the proxy and the listeners of devices, longer and with more clients, and mixed load: make attack MIXED=1h
+attack: ## the attacks on the proxy and the listeners of devices, longer and with more clients, mixed load, and MQTT's clients in C, Go, Java, JavaScript and Python: make attack MIXED=1h
 	go test -tags attack -count=1 -timeout 4h -v -run '^(TestAttack|TestLeaks|TestMixedLoad|TestOverloadBudget|TestHostile|TestH2spec|TestPairings|TestPrograms|TestGRPC|TestSmuggl|TestTLSListener|TestSoak)' ./proxy/interop -args -mixed=$(MIXED)
+	go test -tags attack -count=1 -timeout 30m -v -run '^(TestPaho|TestMQTTJS|TestFromMosquitto)' ./edge/mqtt ./cmd/ferry/cli
 	cd bench && go test -count=1 -timeout 10m ./edge_attack
 
 mutate: ## change the code of a package in many ways, and list the changes that its tests do not notice: make mutate P=./internal/balance

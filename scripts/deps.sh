@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what `make lint`, `make release` and the larger test suites need: golangci-lint and nfpm into bin/, Debian packages, h2spec, Java and Python
-# libraries, AssemblyScript.
+# libraries, AssemblyScript, MQTT.js.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,7 @@ lint_version=2.15.0
 h2spec_version=2.2.1
 nfpm_version=2.45.0
 assemblyscript_version=0.28.20
+mqttjs_version=5.16.0
 packages=(chromium nftables iproute2 tmux gcc g++ libc6-dev libnginx-mod-stream python3-venv qemu-user)
 
 # The modules of both go.mod: what builds and tests later needs no network.
@@ -122,7 +123,7 @@ else
 	retry "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 
-# The real SOFABolt, for the tests of proxy/interop; its version is in the pom.
+# The real SOFABolt, for the tests of proxy/interop, and Paho, for those of edge/mqtt; their versions are in the pom.
 jars() {
 	pom=proxy/interop/java/pom.xml
 	if cmp -s "$pom" bin/java/pom.xml; then
@@ -148,14 +149,20 @@ python_libraries() {
 	fi
 }
 
-# The compiler of AssemblyScript, which examples/wasm needs.
-assemblyscript() {
-	if grep -qs "\"version\": \"$assemblyscript_version\"" bin/assemblyscript/node_modules/assemblyscript/package.json; then
-		echo "assemblyscript $assemblyscript_version is installed"
+# node_package NAME VERSION DIR installs a package of npm into bin/DIR/.
+node_package() {
+	if grep -qs "\"version\": \"$2\"" "bin/$3/node_modules/$1/package.json"; then
+		echo "$1 $2 of npm is installed"
 	else
-		mkdir -p bin/assemblyscript
-		retry npm install --silent --prefix bin/assemblyscript "assemblyscript@$assemblyscript_version"
+		mkdir -p "bin/$3"
+		retry npm install --silent --prefix "bin/$3" "$1@$2"
 	fi
+}
+
+# The compiler of AssemblyScript, which examples/wasm needs, and MQTT.js, for the tests of edge/mqtt.
+node_packages() {
+	node_package assemblyscript "$assemblyscript_version" assemblyscript
+	node_package mqtt "$mqttjs_version" mqttjs
 }
 
 # Newer peers of bench/proxy_http1. It has no rows of them if they cannot be downloaded.
@@ -163,7 +170,7 @@ newer_peers() {
 	retry scripts/debian13.sh || echo "nginx 1.26 and HAProxy 3.0 cannot be downloaded: bench/proxy_http1 has no rows of them" >&2
 }
 
-for job in jars python_libraries assemblyscript newer_peers; do
+for job in jars python_libraries node_packages newer_peers; do
 	"$job" &
 	jobs+=($!)
 done
