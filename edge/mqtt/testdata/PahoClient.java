@@ -86,6 +86,7 @@ class PahoClient {
             var options = new org.eclipse.paho.client.mqttv3.MqttConnectOptions();
             options.setMqttVersion(org.eclipse.paho.client.mqttv3.MqttConnectOptions.MQTT_VERSION_3_1_1);
             options.setCleanSession(!lasting);
+            options.setMaxInflight(100); // not 10: publish returns before the client has counted down
             if (sockets != null) {
                 options.setSocketFactory(sockets);
             }
