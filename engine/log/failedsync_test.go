@@ -106,8 +106,8 @@ func TestEmptySegmentGoes(t *testing.T) {
 	l.Append(&engine.Record{Tag: "a", Payload: make([]byte, 4<<10)}, 1)
 	wait(t, l)
 	names, err := d.List()
-	if err != nil || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, fmt.Sprintf("%020d-", first)) }) {
-		t.Errorf("files %q, %v, want none that begins with record %d", names, err, first)
+	if err != nil || slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, fmt.Sprintf("%020d-", first.Sequence)) }) {
+		t.Errorf("files %q, %v, want none that begins with record %d", names, err, first.Sequence)
 	}
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
