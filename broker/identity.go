@@ -32,7 +32,7 @@ type proof struct {
 	commonName string
 	password   string // hash of the password
 	anonymous  bool   // the listener has given it the identity
-	granted    bool   // somebody else has: see Granted
+	granted    bool   // a callback has decided the login: see Granted
 	like       string // whose grants it has then
 
 	unexpanded *Identity // with ${client} and ${user} in its grants, of an identity that has the names; nil if it is not Identity.of
@@ -160,8 +160,8 @@ func (i *Identities) Password(user string) (hash string, identity *Identity) {
 	return i.hashes[maphash.String(i.seed, user)%uint64(len(i.hashes))], nil
 }
 
-// granted returns the identity of a user whose login somebody else has decided. It has the grants of the identity like or, if that is "", those that follow. A
-// user has not the name of an identity of i.
+// granted returns the identity of a user whose login a callback has decided. It has the grants of the identity like or, if that is "", those that follow. A
+// user must not have the name of an identity of i.
 func (i *Identities) granted(user, like string, publish, subscribe []string) (*Identity, error) {
 	if i.named[user] != nil {
 		return nil, fmt.Errorf("broker: the user %.100q has the name of an identity", user)

@@ -191,7 +191,7 @@ func (l *Listener) KnowsToken(token []byte) bool {
 	return all != nil && all.byToken(HashToken(token)) != nil
 }
 
-// Granted returns the identity, for LocalConfig.Identity, of a user whose login somebody else has decided. It has the grants of the identity like or, if that is
+// Granted returns the identity, for LocalConfig.Identity, of a user whose login a callback has decided. It has the grants of the identity like or, if that is
 // "", publish and subscribe. A user that has the name of an identity is refused.
 func (l *Listener) Granted(user, like string, publish, subscribe []string) (*Identity, error) {
 	l.broker.mu.Lock()

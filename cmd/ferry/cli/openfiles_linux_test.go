@@ -9,7 +9,7 @@ import (
 	"example.com/ferry/cmd/ferry/scaffold"
 )
 
-// TestDevTee: a file that somebody still writes, as tee does behind ferry dev, makes ferry dev build nothing before it is closed.
+// TestDevTee: ferry dev does not build for a file that a program, such as tee behind it, has open for writing.
 func TestDevTee(t *testing.T) {
 	dir := t.TempDir()
 	d := &development{dir: dir, project: scaffold.Project{Build: []string{"make"}}}
