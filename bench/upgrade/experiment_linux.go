@@ -93,7 +93,7 @@ func (e *experiment) measure(s system) func(string, time.Duration) (harness.Figu
 func (e *experiment) trial(s system, dir, name string) (harness.Figures, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	quiet, err := e.half(ctx, s, filepath.Join(dir, "quiet"), name, func(server) error {
+	quiet, err := e.half(ctx, s, filepath.Join(dir, "quiet"), name, func(server, *clientload.Load) error {
 		time.Sleep(undisturbed)
 		return nil
 	})
@@ -101,8 +101,9 @@ func (e *experiment) trial(s system, dir, name string) (harness.Figures, error) 
 		return nil, err
 	}
 	var ended, pause time.Duration
-	disturbed, err := e.half(ctx, s, filepath.Join(dir, "upgraded"), name, func(running server) (err error) {
+	disturbed, err := e.half(ctx, s, filepath.Join(dir, "upgraded"), name, func(running server, l *clientload.Load) (err error) {
 		time.Sleep(before)
+		defer l.Leave()() // the publisher may be back before the receiver
 		start := time.Now()
 		if pause, err = running.upgrade(ctx); err != nil {
 			return err
@@ -124,7 +125,7 @@ func (e *experiment) trial(s system, dir, name string) (harness.Figures, error) 
 	return f, nil
 }
 
-func (e *experiment) half(ctx context.Context, s system, dir, name string, f func(server) error) (r clientload.Report, err error) {
+func (e *experiment) half(ctx context.Context, s system, dir, name string, f func(server, *clientload.Load) error) (r clientload.Report, err error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return r, err
 	}
@@ -138,13 +139,13 @@ func (e *experiment) half(ctx context.Context, s system, dir, name string, f fun
 		return r, err
 	}
 	defer running.stop()
-	return load(ctx, running, func() error { return f(running) })
+	return load(ctx, running, func(l *clientload.Load) error { return f(running, l) })
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // load lets one client send while f runs.
-func load(ctx context.Context, s server, f func() error) (clientload.Report, error) {
+func load(ctx context.Context, s server, f func(*clientload.Load) error) (clientload.Report, error) {
 	kind, err := s.load(ctx)
 	if err != nil {
 		return clientload.Report{}, err
@@ -153,7 +154,7 @@ func load(ctx context.Context, s server, f func() error) (clientload.Report, err
 	l := clientload.New(kind)
 	err = l.Start(ctx)
 	if err == nil {
-		err = f()
+		err = f(l)
 	}
 	report := l.Stop()
 	if err == nil && report.Requests == 0 {
@@ -185,7 +186,7 @@ func (e *experiment) checkProcess(s system, dir string) error {
 	}
 	defer running.stop()
 	responds := func() error {
-		_, err := load(ctx, running, func() error {
+		_, err := load(ctx, running, func(*clientload.Load) error {
 			time.Sleep(before)
 			return nil
 		})

@@ -58,6 +58,7 @@ func (e *experiment) question() harness.Question {
 			"Each client does what its protocol permits: HTTP clients repeat requests that net/http repeats, the MQTT client connects again at once and sends what was not acknowledged, ferry's clients connect again by themselves.",
 			"Envoy ends its old process after --parent-shutdown-time-s, here one second, whether it is idle or not. An idle process of nginx, HAProxy or ferry ends at once.",
 			"The rows of durable streams have the embedded engine with the sync of its default; the others have no engine.",
+			"A message of a stream without an engine that is acknowledged while its receiver connects again has no receiver, and counts as no failure.",
 		}, e.notes...),
 	}
 	for _, s := range e.systems {
