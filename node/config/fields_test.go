@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -30,9 +31,11 @@ func TestFields(t *testing.T) {
 			name = "[]"
 		}
 		var rows strings.Builder
-		fieldRows(&rows, name, section.Value)
+		if err := fieldRows(&rows, name, section.Value, map[string]string{}); err != nil {
+			t.Fatal(err)
+		}
 		if rows.Len() > 0 {
-			b.WriteString("\n| field | value | default | |\n|---|---|---|---|\n" + rows.String())
+			b.WriteString("\n| field | |\n|---|---|\n" + rows.String())
 		}
 	}
 	if *update {
@@ -46,10 +49,12 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// fieldRows writes a row for each field below s, which has the name.
-func fieldRows(b *strings.Builder, name string, s *jsonschema.Schema) {
+// fieldRows writes a row for each field below s, which has the name. A field with many fields that an earlier one has too refers to
+// that one: seen has their names by their schemas.
+func fieldRows(b *strings.Builder, name string, s *jsonschema.Schema, seen map[string]string) error {
+	const many = 2000 // bytes of a schema
 	if s.Items != nil {
-		fieldRows(b, name, s.Items)
+		s = s.Items
 	}
 	for p := s.Properties.Oldest(); p != nil; p = p.Next() {
 		field := strings.TrimPrefix(name+"."+p.Key, ".")
@@ -58,11 +63,31 @@ func fieldRows(b *strings.Builder, name string, s *jsonschema.Schema) {
 		}
 		initial := ""
 		if p.Value.Default != nil {
-			initial = fmt.Sprintf("`%v`", p.Value.Default)
+			initial = fmt.Sprintf(", `%v` by default", p.Value.Default)
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", field, fieldValue(p.Value), initial, cell(p.Value.Description))
-		fieldRows(b, field, p.Value)
+		text := cell(p.Value.Description)
+		below := p.Value.Properties
+		if p.Value.Items != nil {
+			below = p.Value.Items.Properties
+		}
+		schema, err := json.Marshal(below)
+		if err != nil {
+			return err
+		}
+		first := seen[string(schema)]
+		if first != "" && len(schema) > many {
+			text += fmt.Sprintf(" It has the fields of `%s`.", first)
+		}
+		fmt.Fprintf(b, "| `%s` | %s%s. %s |\n", field, fieldValue(p.Value), initial, text)
+		if first != "" && len(schema) > many {
+			continue
+		}
+		seen[string(schema)] = field
+		if err := fieldRows(b, field, p.Value, seen); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // fieldValue says what a field takes.
