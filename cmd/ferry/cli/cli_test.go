@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -60,35 +59,6 @@ func TestSchemaIsThatOfConfigurations(t *testing.T) {
 	for _, field := range []string{"listeners", "proxy", "limits", "functions"} {
 		if schema.Properties[field] == nil {
 			t.Errorf("the schema has no %s", field)
-		}
-	}
-}
-
-// TestDocs compares the output in docs/cli.md, after each line "$ ferry ...", with the program's.
-func TestDocs(t *testing.T) {
-	t.Setenv("COLUMNS", "90")
-	t.Chdir("../../..")
-	const path = "docs/cli.md"
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	block := regexp.MustCompile("(?s)```\n\\$ ferry ([^\n]*)\n(.*?)```\n")
-	text = block.ReplaceAllFunc(text, func(b []byte) []byte {
-		m := block.FindSubmatch(b)
-		args := strings.Fields(string(m[1]))
-		got := ferryWith("", args...)
-		if got.status != 0 || got.stderr != "" {
-			t.Errorf("ferry %s: status %d, %q", m[1], got.status, got.stderr)
-		}
-		if got.stdout != string(m[2]) && !*update {
-			t.Errorf("ferry %s: got\n%s\nbut %s has\n%s", m[1], got.stdout, path, m[2])
-		}
-		return fmt.Appendf(nil, "```\n$ ferry %s\n%s```\n", m[1], got.stdout)
-	})
-	if *update {
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -24,17 +24,36 @@ import (
 	wire "example.com/ferry/protocol/mqtt"
 )
 
-// checkout is a directory with the examples at their paths in the repository, so that their commands run unchanged.
+// checkout is a directory with a copy of the examples, and with links to what else the repository has, so that commands run unchanged.
 type checkout struct{ dir string }
 
 func newCheckout(t *testing.T) checkout {
 	t.Helper()
 	c := checkout{t.TempDir()}
-	if err := os.CopyFS(filepath.Join(c.dir, "examples"), os.DirFS("../../../examples")); err != nil {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(os.Args[0], filepath.Join(c.dir, "ferry")); err != nil {
+	entries, err := os.ReadDir(root)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(c.dir, "examples"), os.DirFS(filepath.Join(root, "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(c.dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	links := map[string]string{"ferry": os.Args[0], "bin/ferry": os.Args[0]}
+	for _, e := range entries {
+		if name := e.Name(); name != "bin" && name != "examples" && name != "ferry-data" && !strings.HasPrefix(name, ".") {
+			links[name] = filepath.Join(root, name)
+		}
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(c.dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return c
 }
@@ -154,51 +173,6 @@ func TestExampleFunction(t *testing.T) {
 	interrupt(t, node)
 }
 
-// TestExampleYoMo has all readings of the source printed by the function.
-func TestExampleYoMo(t *testing.T) {
-	c := newCheckout(t)
-	for _, program := range []string{"sfn", "source"} {
-		build := exec.Command("go", "build", "-o", c.dir, "example.com/ferry/examples/yomo/"+program)
-		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("go build: %v: %s", err, out)
-		}
-	}
-	node := c.start(t, "run", "-c", "examples/yomo/node.yaml")
-	function := c.command(t, "sfn")
-	stdout, err := function.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := function.Start(); err != nil {
-		t.Fatal(err)
-	}
-	printed := make(chan string, 1000)
-	go func() {
-		for lines := bufio.NewScanner(stdout); lines.Scan(); {
-			printed <- lines.Text()
-		}
-	}()
-	want := regexp.MustCompile(`^noise/room-1: [0-9.]+ dB from localhost$`)
-	for n := 0; n < 10; { // the first source may publish before the function observes the tag
-		source := c.command(t, "source")
-		if out, err := source.CombinedOutput(); err != nil {
-			t.Fatalf("source: %v: %s", err, out)
-		}
-		for more := true; more; {
-			select {
-			case line := <-printed:
-				if n++; !want.MatchString(line) {
-					t.Errorf("got %q", line)
-				}
-			case <-time.After(500 * time.Millisecond):
-				more = false
-			}
-		}
-	}
-	interrupt(t, function)
-	interrupt(t, node)
-}
-
 // TestExampleCalls calls a method through the node, as soon as its server has connected.
 func TestExampleCalls(t *testing.T) {
 	c := newCheckout(t)
@@ -287,28 +261,6 @@ func TestExampleFunctions(t *testing.T) {
 	interrupt(t, node)
 }
 
-// TestExampleMessages compares the output in examples/messages/README.md, after each line "$ ...", with that of the command.
-func TestExampleMessages(t *testing.T) {
-	c := newCheckout(t)
-	text, err := os.ReadFile("../../../examples/messages/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```\n\\$ ([^\n]*)\n(.*?)```\n").FindAllSubmatch(text, -1)
-	if len(blocks) == 0 {
-		t.Error("the README shows no command")
-	}
-	for _, block := range blocks {
-		cmd := process(t.Context(), "sh", "-c", string(block[1]))
-		cmd.Dir = "../../.."
-		cmd.Env = append(cmd.Env, "PATH="+c.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
-		out, err := cmd.CombinedOutput()
-		if err != nil || string(out) != string(block[2]) {
-			t.Errorf("%s: got %q, %v, want %q", block[1], out, err, block[2])
-		}
-	}
-}
-
 // TestExampleCascade runs the script that kills both nodes while messages are on their way.
 func TestExampleCascade(t *testing.T) {
 	c := newCheckout(t)
@@ -319,33 +271,6 @@ func TestExampleCascade(t *testing.T) {
 	if err != nil || !strings.HasSuffix(string(out), "it has all 300 readings, in order\n") {
 		t.Errorf("%v: %s", err, out)
 	}
-}
-
-// TestExampleDurable kills the node of the file after a message was acknowledged, and finds the message in the next one.
-func TestExampleDurable(t *testing.T) {
-	c := newCheckout(t)
-	node := c.start(t, "run", "-c", "examples/stream/durable.yaml")
-	pub := c.command(t, "ferry", "pub", "-q", "--ack", "orders/1")
-	pub.Stdin = strings.NewReader(`{"order":1,"item":"pump"}`)
-	if out, err := pub.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if err := node.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = node.Wait() // killed
-	node = c.start(t, "run", "-c", "examples/stream/durable.yaml")
-	for _, args := range [][]string{{"--from", "first"}, {"--durable", "billing", "--from", "first"}} {
-		out, err := c.command(t, "ferry", slices.Concat([]string{"sub", "-q", "--count", "1"}, args, []string{"orders/#"})...).CombinedOutput()
-		if err != nil || !strings.Contains(string(out), `"tag":"orders/1"`) || !strings.HasSuffix(string(out), `"sequence":1,"type":"json","payload":{"order":1,"item":"pump"}}`+"\n") {
-			t.Errorf("%q: %v: %s", args, err, out)
-		}
-	}
-	out, err := c.command(t, "ferry", "stream", "ls").CombinedOutput()
-	if err != nil || !regexp.MustCompile(`(?m)^orders +orders/# +at-least-once +1 `).Match(out) {
-		t.Errorf("ferry stream ls: %v: %s", err, out)
-	}
-	interrupt(t, node)
 }
 
 // TestExampleHTTP publishes and subscribes as the comments of the file say, and goes on behind the first event.
