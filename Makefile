@@ -5,6 +5,7 @@
 # VERSION=VER   what release makes; that of the commit if empty
 # BASE=COMMIT   what bench-compare and bench-history compare with, and what quick finds the change by (main if empty)
 # P=./PACKAGE   what mutate changes
+# SOURCE=URL    where links to code lead in the site that docs makes
 # ROUNDS=N      how often bench-compare measures each row and case
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,6 +22,7 @@ MIXED  ?= 1h
 Q      ?=
 BASE   ?=
 VERSION ?=
+SOURCE ?=
 ROUNDS ?= 7
 
 # What bench-compare measures if Q is empty: what each message and request passes.
@@ -35,7 +37,7 @@ PLATFORMS = linux/arm linux/386 linux/arm64 linux/riscv64 darwin/arm64 windows/a
 # Questions are the folders of bench/ that hold a program; helpers live in bench/internal and bench/cmd.
 QUESTIONS = $(if $(Q),$(Q),$(sort $(patsubst bench/%/,%,$(dir $(wildcard bench/*/main*.go)))))
 
-.PHONY: check quick run test test-cross proof attack mutate lint fuzz bench bench-compare bench-history build build-cross check-cross deps gen release help
+.PHONY: check quick run test test-cross proof attack mutate lint fuzz bench bench-compare bench-history build build-cross check-cross deps docs gen release help
 
 check: build lint test ## build, lint and test: what a change has to pass (default)
 
@@ -114,6 +116,9 @@ deps: ## install what lint, release and the larger test suites need: golangci-li
 
 release: ## fill dist/ with binaries, packages, images, the Helm chart, an SBOM and checksums: make release VERSION=v1.2.3
 	@cd bench && go run ./cmd/release -version "$(VERSION)" -o ../dist
+
+docs: ## make a site of static HTML from docs/ in bin/docs, which needs no server; SOURCE=URL is where links to code lead
+	@cd bench && go run ./cmd/docs -o ../bin/docs -source "$(SOURCE)"
 
 gen: ## rewrite the generated files: deps.txt, man pages, configuration schema and its table
 	go test -run '^TestDeps$$' . -update
