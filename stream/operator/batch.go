@@ -27,7 +27,18 @@ const (
 )
 
 // takesBatches reports whether a source on the wall clock, which does not move during a turn, may pass batches to the output.
-func (to output[T]) takesBatches() bool { return to.takes != nil && to.takes() != oneByOne }
+func (to output[T]) takesBatches() bool { return to.taking() != oneByOne }
+
+// taking returns how the output takes batches.
+func (to output[T]) taking() taking {
+	if to.takes == nil {
+		return oneByOne
+	}
+	return to.takes()
+}
+
+// takesEmitting is the takes of an operator that may pass on something besides the batch, or end, while it takes a batch.
+func (to output[T]) takesEmitting() taking { return min(to.taking(), whileEmitting) }
 
 func takesQuietly() taking       { return quietly }
 func takesWhileEmitting() taking { return whileEmitting }

@@ -108,9 +108,6 @@ func (c clock) now() int64 {
 	return c.line.now
 }
 
-// behind returns the clock of an operator's output whose timers are on c.
-func (c clock) behind() clock { return clock{c.line, c.level + 1} }
-
 // schedule makes t fire at a time, instead of another one for which it was scheduled. A time that has passed is soon.
 func (c clock) schedule(t *timer, at int64) {
 	l := c.line

@@ -17,15 +17,15 @@ type Distinctness struct {
 
 // Distinct passes on the first value of each key. The keys are state.
 func Distinct[T any, K comparable](in Stream[T], key func(T) K, d Distinctness) Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
 		check(d.Max >= 0 && d.For >= 0, func() error { return fmt.Errorf("distinct with Max %d and For %v: want none negative", d.Max, d.For) })
 		d.Max = cmp.Or(d.Max, defaultMaxKeys)
 		o := &distinct[K]{Distinctness: d, known: map[K]bool{}}
-		c, _ := newCell(s, "distinct", &o.order, func() ([]distinctKey[K], bool) { return o.order[o.first:], len(o.known) > 0 })
-		for _, k := range o.order {
+		c, _ := newCell(s, "distinct", &o.order.all, func() ([]distinctKey[K], bool) { return o.order.list(), len(o.known) > 0 })
+		for _, k := range o.order.all {
 			o.known[k.Key] = true
 		}
-		var on clock
+		var on upstream
 		on = in.connect(s, output[T]{
 			next: func(v T, at int64) {
 				if d.For > 0 {
@@ -52,8 +52,7 @@ const defaultMaxKeys = 1 << 16
 type distinct[K comparable] struct {
 	Distinctness
 	known map[K]bool
-	order []distinctKey[K] // from first on, as they were passed on
-	first int
+	order queue[distinctKey[K]] // as they were passed on
 }
 
 type distinctKey[K comparable] struct {
@@ -66,21 +65,14 @@ func (o *distinct[K]) add(k K, at int64) {
 		o.forgetFirst()
 	}
 	o.known[k] = true
-	o.order = append(o.order, distinctKey[K]{k, at})
+	o.order.push(distinctKey[K]{k, at})
 }
 
 // forget removes the keys that are too old.
 func (o *distinct[K]) forget(now int64) {
-	for o.first < len(o.order) && later(o.order[o.first].At, o.For) <= now {
+	for o.order.len() > 0 && later(o.order.list()[0].At, o.For) <= now {
 		o.forgetFirst()
 	}
 }
 
-func (o *distinct[K]) forgetFirst() {
-	delete(o.known, o.order[o.first].Key)
-	o.order[o.first] = distinctKey[K]{}
-	if o.first++; 2*o.first >= len(o.order) {
-		o.order = append(o.order[:0], o.order[o.first:]...)
-		o.first = 0
-	}
-}
+func (o *distinct[K]) forgetFirst() { delete(o.known, o.order.pop().Key) }

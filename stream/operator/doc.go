@@ -14,6 +14,7 @@
 package operator
 
 // Files: operators on Go values. stream.go is a Stream, run.go runs chains, clock.go is time and its timers, state.go stores
-// what changed; each operator has a file, windows by time are in window.go, by count in counted.go. batch.go is what a
-// source passes on together, which eventtime.go divides where a timer is due. fromtag.go and sink.go are the ends,
-// tagstore.go keeps state on stored tags.
+// what changed, source.go is where values enter. Windows by time are in window.go, by count in counted.go. gate.go has operators that
+// end early, ending.go and tail.go those that pass on values at the end, follow.go and again.go what starts sources late or again,
+// hooks.go and errors.go what handles errors. batch.go is what a source passes on together, which eventtime.go divides where a timer
+// is due. fromtag.go and sink.go are the ends, tagstore.go keeps state on stored tags.

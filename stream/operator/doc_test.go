@@ -42,6 +42,41 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// reactive are the names of the operators of reactivex.io.
+const reactive = `create defer empty never throw from interval just range repeat start timer buffer flatMap groupBy map scan window debounce distinct
+elementAt filter first ignoreElements last sample skip skipLast take takeLast and then when combineLatest join merge startWith switch zip catch retry
+delay do materialize dematerialize observeOn serialize subscribe subscribeOn timeInterval timeout timestamp using all amb contains defaultIfEmpty
+sequenceEqual skipUntil skipWhile takeUntil takeWhile average concat count max min reduce sum connect publish refCount replay`
+
+// yomo are the names of rx.Stream in YoMo 1.10, and those that 1.0 had besides.
+const yomo = `PipeBackToZipper RawBytes StdOut AuditTime DefaultIfEmptyWithTime All AverageFloat32 AverageFloat64 AverageInt AverageInt8 AverageInt16
+AverageInt32 AverageInt64 BackOffRetry BufferWithCount BufferWithTime BufferWithTimeOrCount Connect Contains Count Debounce DefaultIfEmpty Distinct
+DistinctUntilChanged DoOnCompleted DoOnError DoOnNext ElementAt Error Errors Filter Find First FirstOrDefault FlatMap ForEach GroupBy GroupByDynamic
+IgnoreElements Join Last LastOrDefault Map Marshal Max Min OnErrorResumeNext OnErrorReturn OnErrorReturnItem Reduce Repeat Retry Run Sample Scan
+SequenceEqual Send Serialize Skip SkipLast SkipWhile StartWith SumFloat32 SumFloat64 SumInt64 Take TakeLast TakeUntil TakeWhile TimeInterval Timestamp
+ToMap ToMapWithValueSelector ToSlice Unmarshal WindowWithCount WindowWithTime WindowWithTimeOrCount ZipFromIterable SlidingWindowWithCount
+SlidingWindowWithTime MergeReadWriterWithFunc Subscribe Encode OnObserve`
+
+// TestNames finds names of ReactiveX and YoMo that no table of docs/operators.md has in its first column.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/operators.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, column := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(string(page), -1) {
+		for _, word := range regexp.MustCompile(`\w+`).FindAllString(column[1], -1) {
+			known[word] = true
+		}
+	}
+	for _, name := range strings.Fields(reactive + " " + yomo) {
+		if !known[name] {
+			t.Errorf("no row has %s", name)
+		}
+	}
+}
+
 // functions returns the names of the Examples, and of the functions and types that the package exports.
 func functions(t *testing.T) (examples, exported map[string]bool) {
 	t.Helper()

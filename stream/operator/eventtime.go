@@ -25,7 +25,7 @@ type Disorder struct {
 // that the source has given: that of a message, or of Input.Push. The operators behind it measure time by these values: it goes on
 // when a value with a later time comes, and not otherwise. When in ends, all time has passed.
 func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
 		check(d.Bound >= 0 && d.Idle >= 0 && d.Ahead >= 0, func() error {
 			return fmt.Errorf("event time with Bound %v, Idle %v and Ahead %v: want none negative", d.Bound, d.Idle, d.Ahead)
 		})
@@ -39,25 +39,22 @@ func EventTime[T any](in Stream[T], at func(T) int64, d Disorder) Stream[T] {
 			o.active = o.line.idleAfter(s.run, d.Idle)
 		}
 		takes := func() taking {
-			if to.takes != nil && to.takes() == quietly {
+			if to.taking() == quietly {
 				return quietly
 			}
 			return oneByOne
 		}
-		ended := false
-		in.connect(s, output[T]{
+		u := catch(s, in, o.failing(s.fail), output[T]{
 			next:  o.receiver(),
 			all:   o.takeAll,
 			takes: takes,
 			end: func() {
-				if !ended {
-					ended, o.line.idle = true, false
-					o.line.advance(math.MaxInt64)
-				}
+				o.line.idle = false
+				o.line.advance(math.MaxInt64)
 				to.end()
 			},
 		})
-		return clock{line: o.line}
+		return upstream{clock{line: o.line}, u.stop}
 	}}
 }
 
@@ -74,6 +71,19 @@ type eventTime[T any] struct {
 
 	times []int64 // of a batch
 	part  batch[T]
+}
+
+// failing returns what handles the errors before the operator: their time is then that of the latest value.
+func (o *eventTime[T]) failing(behind failing) failing {
+	if behind == nil {
+		return nil
+	}
+	return func(err error, at int64) {
+		if o.latest != math.MinInt64 {
+			at = o.latest
+		}
+		behind(err, at)
+	}
 }
 
 // receiver returns the next of the operator.

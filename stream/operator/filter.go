@@ -2,7 +2,7 @@ package operator
 
 // Filter passes on the values for which keep returns true.
 func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
 		next, buffers := to.next, &s.run.buffers
 		return in.connect(s, output[T]{
 			next: func(v T, at int64) {
@@ -23,6 +23,11 @@ func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
 			},
 		})
 	}}
+}
+
+// IgnoreElements passes on no value, and ends with in.
+func IgnoreElements[T any](in Stream[T]) Stream[T] {
+	return Filter(in, func(T) bool { return false })
 }
 
 // sift puts the indices of the chosen values for which keep returns true in kept, and returns their number. It writes each index and

@@ -15,7 +15,7 @@ import (
 // With a Config.Store, f.From must be set: the run reads a stored stream, with one filter of tags. Started again, it goes on behind the
 // last message that is in its state.
 func FromTag[T any](client *stream.Client, f stream.Function, decode func(*ferry.Message) (T, error)) Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
 		r := s.run
 		replays := f.From != stream.From{} && f.Durable == ""
 		check(f.Handler == nil, func() error {
@@ -25,8 +25,7 @@ func FromTag[T any](client *stream.Client, f stream.Function, decode func(*ferry
 			return errors.New("the state cannot be stored together with its position: FromTag needs From, one filter of tags, and no Durable")
 		})
 		o := &tagSource[T]{in: NewInput[T](), run: r, decode: decode, replays: replays}
-		on := o.in.attach(s, to)
-		r.source(func(func(func()) error) error {
+		return o.in.attach(s, to, func(src *source) error {
 			observe := f
 			observe.Handler = o
 			if replays {
@@ -35,13 +34,8 @@ func FromTag[T any](client *stream.Client, f stream.Function, decode func(*ferry
 					observe.From = stream.FromSequence(last + 1)
 				}
 			}
-			err := client.Run(r.ctx, observe)
-			if r.ctx.Err() != nil {
-				return ErrStopped
-			}
-			return err
-		}, to.end)
-		return on
+			return client.Run(src.ctx, observe)
+		})
 	}}
 }
 
@@ -58,12 +52,12 @@ var _ ferry.BatchHandler = (*tagSource[int])(nil)
 
 // Handle passes one message to the operators.
 func (o *tagSource[T]) Handle(_ context.Context, in *ferry.Message, _ ferry.Sender) error {
-	return o.run.enter(func() { o.pass(in, o.in.push) })
+	return o.run.enter(o.in.src, func() { o.pass(in, o.in.push) })
 }
 
 // HandleBatch passes messages to the operators in one turn.
 func (o *tagSource[T]) HandleBatch(_ context.Context, in []ferry.Message, _ ferry.Sender) error {
-	return o.run.enter(func() {
+	return o.run.enter(o.in.src, func() {
 		for i := range in {
 			o.pass(&in[i], o.in.gather)
 		}

@@ -26,13 +26,14 @@ type Keyed[K, R any] struct {
 // GroupBy makes a group of the values for which key returns the same. Each group has operators of its own, which each makes: it is called
 // with the stream of the values of a group, once for each group and once before the first. A group may use GroupBy, too.
 func GroupBy[T, R any, K comparable](in Stream[T], key func(T) K, each func(Stream[T]) Stream[R], g Groups) Stream[Keyed[K, R]] {
-	return Stream[Keyed[K, R]]{func(s *scope, to output[Keyed[K, R]]) clock {
+	return Stream[Keyed[K, R]]{func(s *scope, to output[Keyed[K, R]]) upstream {
 		check(g.Max >= 0 && g.Idle >= 0, func() error { return fmt.Errorf("groups with Max %d and Idle %v: want none negative", g.Max, g.Idle) })
 		g.Max = cmp.Or(g.Max, defaultMaxKeys)
-		o := &groups[T, R, K]{Groups: g, scope: s, key: key, each: each, to: to, open: map[K]*group[T, K]{}}
+		o := &groups[T, R, K]{Groups: g, scope: s, key: key, each: each, to: to, fail: s.fail, open: map[K]*group[T, K]{}}
+		s.keeps("GroupBy")
 		s.last++
 		o.id = fmt.Sprintf("%s%d-group", s.path, s.last)
-		o.clock = in.connect(s, output[T]{
+		o.up = in.connect(s, output[T]{
 			next: func(v T, at int64) {
 				k := key(v)
 				p := o.open[k]
@@ -53,7 +54,7 @@ func GroupBy[T, R any, K comparable](in Stream[T], key func(T) K, each func(Stre
 		})
 		out := o.template()
 		savedGroups(&s.run.state, o.id, func(k K) { o.add(k) })
-		return out.behind()
+		return upstream{out.behind().clock, o.up.stop}
 	}}
 }
 
@@ -64,8 +65,9 @@ type groups[T, R any, K comparable] struct {
 	id    string
 	key   func(T) K
 	each  func(Stream[T]) Stream[R]
-	clock clock
+	up    upstream
 	to    output[Keyed[K, R]]
+	fail  failing
 	open  map[K]*group[T, K]
 	made  uint64 // counts groups
 	takes taking
@@ -85,7 +87,7 @@ type group[T any, K comparable] struct {
 }
 
 // template builds the operators of a group that never gets a value, to learn the clock of their output.
-func (o *groups[T, R, K]) template() clock {
+func (o *groups[T, R, K]) template() upstream {
 	s := &scope{run: o.scope.run, path: o.id + "/template/", template: true}
 	p := &group[T, K]{scope: s}
 	out := o.build(p, output[R]{next: func(R, int64) {}, end: func() {}})
@@ -96,14 +98,15 @@ func (o *groups[T, R, K]) template() clock {
 }
 
 // build builds the operators of a group.
-func (o *groups[T, R, K]) build(p *group[T, K], to output[R]) clock {
-	values := Stream[T]{func(_ *scope, to output[T]) clock {
+func (o *groups[T, R, K]) build(p *group[T, K], to output[R]) upstream {
+	values := Stream[T]{func(_ *scope, to output[T]) upstream {
 		check(p.to.next == nil, func() error { return fmt.Errorf("the stream of a group is used twice: use Share") })
 		p.to = to
-		return o.clock
+		return upstream{o.up.clock, func() { p.to.next = func(T, int64) {} }}
 	}}
+	p.scope.fail = o.fail
 	out := o.each(values).connect(p.scope, to)
-	check(p.to.next != nil && out.line == o.clock.line, func() error { return fmt.Errorf("the operators of a group do not stand on the group's stream") })
+	check(p.to.next != nil && out.line == o.up.line, func() error { return fmt.Errorf("the operators of a group do not stand on the group's stream") })
 	return out
 }
 
@@ -121,16 +124,16 @@ func (o *groups[T, R, K]) add(k K) *group[T, K] {
 	if o.Idle > 0 {
 		restored := false
 		if p.cell, restored = newCell(p.scope, "used", &p.used, func() (int64, bool) { return p.used, true }); !restored {
-			p.used = o.clock.now()
+			p.used = o.up.now()
 		}
 		p.timer.fire = func(at int64) {
 			if due := later(p.used, o.Idle); due > at {
-				o.clock.schedule(&p.timer, due)
+				o.up.schedule(&p.timer, due)
 				return
 			}
 			o.remove(p)
 		}
-		o.clock.schedule(&p.timer, later(p.used, o.Idle))
+		o.up.schedule(&p.timer, later(p.used, o.Idle))
 	}
 	return p
 }
@@ -155,7 +158,7 @@ func (o *groups[T, R, K]) spread(b *batch[T]) {
 func (o *groups[T, R, K]) remove(p *group[T, K]) {
 	delete(o.open, p.key)
 	o.scope.run.stats.Groups--
-	o.clock.cancel(&p.timer)
+	o.up.cancel(&p.timer)
 	p.to.end()
 	p.scope.discard()
 }

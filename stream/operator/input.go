@@ -13,6 +13,7 @@ import (
 // on from a stored state skips values up to that number.
 type Input[T any] struct {
 	mu    sync.Mutex
+	src   *source
 	run   *Running
 	to    output[T]
 	last  uint64 // guarded by the run
@@ -34,78 +35,79 @@ func NewInput[T any]() *Input[T] {
 
 // Stream returns the stream of the pushed values.
 func (in *Input[T]) Stream() Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
-		r := s.run
-		on := in.attach(s, to)
-		r.source(func(func(func()) error) error {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
+		return in.attach(s, to, func(src *source) error {
 			select {
 			case <-in.ended:
 				return nil
-			case <-r.ctx.Done():
+			case <-src.ctx.Done():
 				return ErrStopped
 			}
-		}, to.end)
-		return on
+		})
 	}}
 }
 
-// attach makes the Input push values to an output.
-func (in *Input[T]) attach(s *scope, to output[T]) clock {
+// inputKind is the kind of the state of an Input.
+const inputKind = "input"
+
+// attach makes the Input push values to an output, until read returns.
+func (in *Input[T]) attach(s *scope, to output[T], read func(*source) error) upstream {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	check(in.run == nil, func() error { return errUsedTwice })
+	check(in.src == nil, func() error { return errUsedTwice })
 	in.run, in.to = s.run, to
-	in.cell, _ = newCell(s, "input", &in.last, func() (uint64, bool) { return in.last, in.last > 0 })
-	return s.run.wallClock()
+	in.cell, _ = newCell(s, inputKind, &in.last, func() (uint64, bool) { return in.last, in.last > 0 })
+	in.src = s.newSource(to.end, read)
+	return in.src.upstream()
 }
 
 // Last returns the sequence number of the last value that is in the state, after Start. 0 means none. The source goes on behind it.
 func (in *Input[T]) Last() uint64 {
-	r, err := in.running()
+	src, err := in.source()
 	if err != nil {
 		return 0
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	src.run.mu.Lock()
+	defer src.run.mu.Unlock()
 	return in.last
 }
 
 // Push passes a value to the operators. When it returns, they have handled it and, if the run has a Store, their state is stored. at is the
 // time of the value at its source, in Unix nanoseconds, for EventTime; 0 means now. The error is why the run has ended.
 func (in *Input[T]) Push(v T, at int64) error {
-	r, err := in.running()
+	src, err := in.source()
 	if err != nil {
 		return err
 	}
-	return r.enter(func() { in.push(v, at, 0) })
+	return src.run.enter(src, func() { in.push(v, at, 0) })
 }
 
 // Batch passes many values in one turn: f pushes them, with their times and sequence numbers. Their state is stored once. A sequence number
 // of 0 means none.
 func (in *Input[T]) Batch(f func(push func(v T, at int64, sequence uint64))) error {
-	r, err := in.running()
+	src, err := in.source()
 	if err != nil {
 		return err
 	}
-	return r.enter(func() {
+	return src.run.enter(src, func() {
 		f(in.gather)
 		in.passGathered()
 	})
 }
 
-func (in *Input[T]) running() (*Running, error) {
+func (in *Input[T]) source() (*source, error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.run == nil {
+	if in.src == nil {
 		return nil, errors.New("operator: an Input got a value before Start")
 	}
-	return in.run, nil
+	return in.src, nil
 }
 
-// push passes on a value.
+// push passes on a value, unless no further ones are wanted.
 func (in *Input[T]) push(v T, at int64, sequence uint64) {
 	r := in.run
-	if !in.isNew(sequence) {
+	if in.src.ended || !in.isNew(sequence) {
 		return
 	}
 	r.given = cmp.Or(at, r.wall.now)
@@ -119,7 +121,7 @@ func (in *Input[T]) gather(v T, at int64, sequence uint64) {
 		in.push(v, at, sequence)
 		return
 	}
-	if !in.isNew(sequence) {
+	if in.src.ended || !in.isNew(sequence) {
 		return
 	}
 	in.gathered, in.given = append(in.gathered, v), append(in.given, cmp.Or(at, in.run.wall.now))

@@ -21,7 +21,7 @@ type Joining struct {
 // result has the time of its latest value. A value waits until the time of the streams, the earliest one as in Merge, has passed its own
 // by more than Within; one that comes after that is late. The values that wait are state.
 func Join[T any, K comparable](in []Stream[T], key func(T) K, j Joining) Stream[[]T] {
-	return Stream[[]T]{func(s *scope, to output[[]T]) clock {
+	return Stream[[]T]{func(s *scope, to output[[]T]) upstream {
 		check(len(in) > 1 && j.Within >= 0 && j.Max >= 0, func() error {
 			return fmt.Errorf("join of %d streams within %v, Max %d: want at least 2 streams, and no negative limits", len(in), j.Within, j.Max)
 		})
@@ -29,11 +29,11 @@ func Join[T any, K comparable](in []Stream[T], key func(T) K, j Joining) Stream[
 		o := &join[T, K]{Joining: j, run: s.run, to: to, key: key, sides: len(in), byKey: map[K][]*joinValue[T]{}, chosen: make([]T, len(in)), left: len(in)}
 		o.timer.fire = o.expire
 		o.cell, _ = newCell(s, "join", &o.queue, func() ([]*joinValue[T], bool) { return o.queue, len(o.queue) > 0 })
-		var clocks []clock
+		var ups []upstream
 		for side, each := range in {
-			clocks = append(clocks, each.connect(s, output[T]{next: func(v T, at int64) { o.next(side, v, at) }, end: o.end}))
+			ups = append(ups, each.connect(s, output[T]{next: func(v T, at int64) { o.next(side, v, at) }, end: o.end}))
 		}
-		o.clock = earliest(clocks)
+		o.up = earliest(ups)
 		for _, v := range o.queue {
 			check(v.Side < o.sides, func() error {
 				return fmt.Errorf("the stored state of join has %d streams or more, want %d", v.Side+1, o.sides)
@@ -42,7 +42,7 @@ func Join[T any, K comparable](in []Stream[T], key func(T) K, j Joining) Stream[
 			o.byKey[k] = append(o.byKey[k], v)
 		}
 		o.schedule()
-		return o.clock.behind()
+		return o.up.behind()
 	}}
 }
 
@@ -51,7 +51,7 @@ type join[T any, K comparable] struct {
 	Joining
 	run    *Running
 	to     output[[]T]
-	clock  clock
+	up     upstream
 	timer  timer // of the value that expires first
 	cell   *cell
 	key    func(T) K
@@ -69,7 +69,7 @@ type joinValue[T any] struct {
 }
 
 func (o *join[T, K]) next(side int, v T, at int64) {
-	if later(at, o.Within) < o.clock.now() {
+	if later(at, o.Within) < o.up.now() {
 		o.run.late(at)
 		return
 	}
@@ -106,7 +106,7 @@ func (o *join[T, K]) choose(waiting []*joinValue[T], given, side int, from, to i
 
 func (o *join[T, K]) schedule() {
 	if len(o.queue) > 0 {
-		o.clock.schedule(&o.timer, later(o.queue[0].At, o.Within+1))
+		o.up.schedule(&o.timer, later(o.queue[0].At, o.Within+1))
 	}
 }
 
@@ -145,6 +145,6 @@ func (o *join[T, K]) end() {
 	if o.left--; o.left > 0 {
 		return
 	}
-	o.clock.cancel(&o.timer)
+	o.up.cancel(&o.timer)
 	o.to.end()
 }

@@ -5,7 +5,7 @@ import "math"
 // Merge passes on the values of all streams as they come. It ends when all have ended. Its time is the earliest of the times of the
 // streams that are not idle (Disorder.Idle) and have not ended.
 func Merge[T any](in ...Stream[T]) Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
 		left := len(in)
 		if left == 0 {
 			return Stream[T]{}.connect(s, to)
@@ -16,26 +16,31 @@ func Merge[T any](in ...Stream[T]) Stream[T] {
 				to.end()
 			}
 		}
-		var clocks []clock
+		var ups []upstream
 		for _, each := range in {
-			clocks = append(clocks, each.connect(s, out))
+			ups = append(ups, each.connect(s, out))
 		}
-		return earliest(clocks)
+		return earliest(ups)
 	}}
 }
 
-// earliest returns a clock that has the earliest of the times of others.
-func earliest(clocks []clock) clock {
-	first, lines := clocks[0], []*timeline{}
-	for _, c := range clocks {
-		if c.line == first.line {
-			first.level = max(first.level, c.level)
+// earliest returns the upstream of an operator with several: the earliest of their times, and an end of all.
+func earliest(ups []upstream) upstream {
+	stop := func() {
+		for _, u := range ups {
+			u.stop()
+		}
+	}
+	first, lines := ups[0].clock, []*timeline{}
+	for _, u := range ups {
+		if u.line == first.line {
+			first.level = max(first.level, u.level)
 		} else {
-			lines = append(lines, c.line)
+			lines = append(lines, u.line)
 		}
 	}
 	if len(lines) == 0 {
-		return first
+		return upstream{first, stop}
 	}
 	lines = append(lines, first.line)
 	merged := newTimeline(math.MinInt64)
@@ -49,7 +54,7 @@ func earliest(clocks []clock) clock {
 			}
 		})
 	}
-	return clock{line: merged}
+	return upstream{clock{line: merged}, stop}
 }
 
 // earliestTime returns the earliest time of the timelines that are not idle. If all are idle, time stands still.

@@ -67,6 +67,12 @@ func TestTimed(t *testing.T) {
 			[]string{"3 at 4", "5 at 12"},
 		},
 		{
+			"audit-time",
+			[]int{1, 2, 3, 10, 11},
+			func(in operator.Stream[int]) operator.Stream[int] { return operator.AuditTime(in, 2*time.Second) },
+			[]string{"2 at 3", "3 at 5", "5 at 12"},
+		},
+		{
 			"window",
 			[]int{1, 2, 3, 10, 11},
 			func(in operator.Stream[int]) operator.Stream[int] {

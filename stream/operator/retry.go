@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Attempts says how often Retry calls a function.
+// Attempts says how often Retry calls a function, and RetrySource reads a source.
 type Attempts struct {
 	// Max is the most calls for one value; 0 means 3.
 	Max int
@@ -16,28 +16,52 @@ type Attempts struct {
 	Pause, MaxPause time.Duration
 }
 
-// Retry passes on f of each value, and calls f again when it fails. The error of the last attempt ends the run. While Retry waits, so does
-// the run: its values keep their order, and its sources get no further.
+// check returns an error if there can be no such attempts.
+func (a Attempts) check() error {
+	if a.Max < 0 || a.Pause < 0 || a.MaxPause < 0 {
+		return fmt.Errorf("retry with %+v: want none negative", a)
+	}
+	return nil
+}
+
+// all returns the attempts, with the defaults.
+func (a Attempts) all() Attempts {
+	a = Attempts{cmp.Or(a.Max, 3), cmp.Or(a.Pause, 100*time.Millisecond), cmp.Or(a.MaxPause, 5*time.Second)}
+	a.Pause = min(a.Pause, a.MaxPause)
+	return a
+}
+
+// failed takes away a failed attempt. It returns the pause before the next one, if there is one.
+func (a *Attempts) failed() (pause time.Duration, again bool) {
+	a.Max--
+	pause = a.Pause
+	a.Pause = min(2*a.Pause, a.MaxPause)
+	return pause, a.Max > 0
+}
+
+// Retry passes on f of each value, and calls f again when it fails. The error of the last attempt is handled as one of TryMap. While Retry
+// waits, so does the run: its values keep their order, and its sources get no further.
 func Retry[T, R any](in Stream[T], a Attempts, f func(context.Context, T) (R, error)) Stream[R] {
-	return Stream[R]{func(s *scope, to output[R]) clock {
-		check(a.Max >= 0 && a.Pause >= 0 && a.MaxPause >= 0, func() error { return fmt.Errorf("retry with %+v: want none negative", a) })
-		limits := Attempts{cmp.Or(a.Max, 3), cmp.Or(a.Pause, 100*time.Millisecond), cmp.Or(a.MaxPause, 5*time.Second)}
+	return Stream[R]{func(s *scope, to output[R]) upstream {
+		err := a.check()
+		check(err == nil, func() error { return err })
 		ctx := s.run.ctx
-		return TryMap(in, func(v T) (result R, err error) {
-			pause := min(limits.Pause, limits.MaxPause)
-			for attempt := 1; ; attempt++ {
-				if result, err = f(ctx, v); err == nil || ctx.Err() != nil {
+		return TryMap(in, func(v T) (R, error) {
+			left := a.all()
+			for most := left.Max; ; {
+				result, err := f(ctx, v)
+				if err == nil || ctx.Err() != nil {
 					return result, err
 				}
-				if attempt == limits.Max {
-					return result, fmt.Errorf("%d attempts: %w", attempt, err)
+				pause, again := left.failed()
+				if !again {
+					return result, fmt.Errorf("%d attempts: %w", most, err)
 				}
 				select {
 				case <-time.After(pause):
 				case <-ctx.Done():
 					return result, ctx.Err()
 				}
-				pause = min(2*pause, limits.MaxPause)
 			}
 		}).connect(s, to)
 	}}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,11 +46,16 @@ type Running struct {
 	done   chan struct{}
 	state  state
 
+	stop atomic.Pointer[reason]
+
 	mu      sync.Mutex
 	detach  func() bool // from the context of Start
 	started bool        // all operators are built
-	sources []func()
-	open    int // sources that have not ended
+	sources []*source
+	open    int      // sources that have not ended
+	begins  []func() // called when all operators are built
+	behind  []func() // called behind this turn
+	closes  []func() // called when the run has ended
 	wall    *timeline
 	given   int64 // time that the source has given to the value that is handled now
 	start   time.Time
@@ -61,6 +67,9 @@ type Running struct {
 	ended   bool
 	err     error
 }
+
+// reason is why Stop, or the context of Start, ends a run.
+type reason struct{ err error }
 
 // Run starts the sinks and waits until all sources have ended, an operator fails, or ctx ends, whose error it then returns.
 func Run(ctx context.Context, c *Config, sinks ...Sink) error {
@@ -89,7 +98,7 @@ func Start(ctx context.Context, c *Config, sinks ...Sink) (*Running, error) {
 		r.cancel()
 		return nil, r.named(err)
 	}
-	r.alarm = time.AfterFunc(math.MaxInt64, func() { _ = r.enter(func() {}) }) // the error is the run's
+	r.alarm = time.AfterFunc(math.MaxInt64, func() { _ = r.enter(nil, func() {}) }) // the error is the run's
 	r.mu.Lock()
 	r.detach = context.AfterFunc(ctx, func() { r.finish(context.Cause(ctx)) })
 	r.mu.Unlock()
@@ -105,48 +114,38 @@ func (r *Running) build(sinks []Sink) error {
 	if len(sinks) == 0 {
 		return errors.New("no sinks: nothing would run")
 	}
-	err := r.enter(func() {
+	return r.enter(nil, func() {
 		s := &scope{run: r}
 		for _, sink := range sinks {
 			sink.attach(s)
 		}
 		r.state.claimed()
-	})
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.started = true
-	for _, start := range r.sources {
-		go start()
-	}
-	return nil
-}
-
-// source adds a source. read passes values by calls of enter and returns when there are none left, or ErrStopped when the run ends; end
-// ends the stream.
-func (r *Running) source(read func(enter func(func()) error) error, end func()) {
-	check(!r.started, func() error { return errors.New("a source within a group of GroupBy: merge it before") })
-	r.open++
-	r.sources = append(r.sources, func() {
-		err := r.guard(func() error { return read(r.enter) })
-		if err == nil {
-			err = r.enter(func() { r.endSource(end) })
+		r.started = true
+		for _, begin := range r.begins {
+			begin()
 		}
-		if err != nil && !errors.Is(err, ErrStopped) {
-			r.finish(err)
+		for _, src := range r.sources {
+			src.start()
 		}
 	})
 }
 
-// endSource ends the stream of a source, and the run with the last one.
-func (r *Running) endSource(end func()) {
-	end()
-	if r.open--; r.open == 0 {
-		r.commit()
+// behindTurn calls f at the end of this turn.
+func (r *Running) behindTurn(f func()) { r.behind = append(r.behind, f) }
+
+// endTurn ends what was stopped in this turn, and the run with its last source. Then it stores what has changed.
+func (r *Running) endTurn() {
+	for i := 0; i < len(r.behind); i++ { // each may add others
+		r.behind[i]()
+	}
+	clear(r.behind)
+	r.behind = r.behind[:0]
+	r.commit()
+	if r.started && r.open == 0 {
 		r.finishLocked(nil)
+		return
 	}
+	r.setAlarm()
 }
 
 // guard calls a function outside the lock and returns its panic as an error.
@@ -167,26 +166,28 @@ func failed(v any) error {
 	return &PanicError{Value: v, Stack: debug.Stack()}
 }
 
-// enter calls f when no other goroutine is in the run. A panic of f ends the run. The error is why the run has ended.
-func (r *Running) enter(f func()) (err error) {
+// enter calls f when no other goroutine is in the run, unless the source of its values has ended; nil if they have none. A panic of f ends
+// the run. The error is why the run or the source has ended.
+func (r *Running) enter(src *source, f func()) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended {
+	if r.ended || src != nil && src.ended {
 		return r.ending()
 	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = failed(v)
+			if stop := r.stop.Load(); stop != nil && errors.Is(err, context.Canceled) {
+				r.finishLocked(stop.err) // f has returned because of it
+				return
+			}
 			r.finishLocked(err)
 		}
 	}()
 	r.wall.advance(r.now())
 	r.given = r.wall.now
 	f()
-	if !r.ended {
-		r.commit()
-		r.setAlarm()
-	}
+	r.endTurn()
 	return nil
 }
 
@@ -218,6 +219,7 @@ func (r *Running) setAlarm() {
 func (r *Running) Stop() { r.finish(nil) }
 
 func (r *Running) finish(err error) {
+	r.stop.CompareAndSwap(nil, &reason{err})
 	r.cancel() // a function that holds the lock may wait for the end of ctx
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -235,6 +237,11 @@ func (r *Running) finishLocked(err error) {
 	r.cancel()
 	r.detach()
 	r.alarm.Stop()
+	if r.started {
+		for _, f := range r.closes {
+			f()
+		}
+	}
 	close(r.done)
 }
 

@@ -74,6 +74,13 @@ func TestMistakes(t *testing.T) {
 		{"counted and late", "counted windows", []operator.Sink{ignore(operator.Buffer(one, operator.Counted(1).Late(1)))}},
 		{"join of one", "join of 1 streams", []operator.Sink{ignore(operator.Join([]operator.Stream[int]{one}, func(v int) int { return v }, operator.Joining{}))}},
 		{"debounce", "debounce with a time of 0s", []operator.Sink{ignore(operator.Debounce(one, 0))}},
+		{"take", "take with -1", []operator.Sink{ignore(operator.Take(one, -1))}},
+		{"take-last", "take-last with 70000 values", []operator.Sink{ignore(operator.TakeLast(one, 70000))}},
+		{"counted-sliding", "overlap 2000 times", []operator.Sink{ignore(operator.Buffer(one, operator.CountedSliding(2000, 1)))}},
+		{"repeat", "a pause if it has no end", []operator.Sink{ignore(operator.Repeat(one, 0, 0))}},
+		{"repeat of a state", "take between a source and Repeat", []operator.Sink{ignore(operator.Repeat(operator.Take(one, 1), 2, 0))}},
+		{"retry of a share", "Share between a source and Repeat", []operator.Sink{ignore(operator.RetrySource(operator.Share(one), operator.Attempts{}))}},
+		{"concat of event time", "put EventTime behind it", []operator.Sink{ignore(operator.Concat(one, seconds(1)))}},
 		{"an input twice", "Input is the source of another run", []operator.Sink{ignore(used), ignore(used)}},
 		{"event time in a group", "put it before GroupBy", []operator.Sink{ignore(operator.GroupBy(one, func(v int) int { return v }, func(in operator.Stream[int]) operator.Stream[int] {
 			return operator.EventTime(in, func(int) int64 { return 0 }, operator.Disorder{})

@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"example.com/ferry"
 )
@@ -11,17 +13,46 @@ type Sink struct {
 	attach func(s *scope)
 }
 
-// Each calls f with each value and its time, in Unix nanoseconds. An error of f ends the run. ctx ends with the run.
+// Each calls f with each value and its time, in Unix nanoseconds. An error of f ends the run, but ErrDone ends only the stream: f wants no
+// further values. ctx ends with the run.
 func Each[T any](in Stream[T], f func(ctx context.Context, v T, at int64) error) Sink {
 	return Sink{func(s *scope) {
-		ctx := s.run.ctx
-		in.connect(s, output[T]{
+		ctx, done := s.run.ctx, false
+		var up upstream
+		up = in.connect(s, output[T]{
 			next: func(v T, at int64) {
-				if err := f(ctx, v, at); err != nil {
+				if done {
+					return
+				}
+				switch err := f(ctx, v, at); {
+				case err == nil:
+				case errors.Is(err, ErrDone):
+					done = true
+					up.stop()
+				default:
 					panic(failure{err})
 				}
 			},
 			end: func() {},
+		})
+	}}
+}
+
+// ToChan sends each value to a channel, and closes it when the stream or the run has ended. While the channel is full, the run waits.
+func ToChan[T any](in Stream[T], out chan<- T) Sink {
+	return Sink{func(s *scope) {
+		r := s.run
+		end := sync.OnceFunc(func() { close(out) })
+		r.closes = append(r.closes, end)
+		in.connect(s, output[T]{
+			next: func(v T, _ int64) {
+				select {
+				case out <- v:
+				case <-r.ctx.Done():
+					panic(failure{r.ctx.Err()})
+				}
+			},
+			end: end,
 		})
 	}}
 }

@@ -62,6 +62,7 @@ type cell struct {
 // newCell makes a cell for an operator. If the run goes on from a stored state, it sets *saved to the operator's and returns true. The store
 // gets what save returns, a value of the same type.
 func newCell[S any](s *scope, kind string, saved *S, save func() (S, bool)) (c *cell, restored bool) {
+	s.keeps(kind)
 	s.last++
 	c = &cell{state: &s.run.state, dirty: true}
 	if c.state.store == nil {

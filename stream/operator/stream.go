@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -11,22 +12,33 @@ import (
 // Each value has a time, in Unix nanoseconds. It is the time at which the source got the value, or the one that EventTime has given
 // to it.
 type Stream[T any] struct {
-	attach func(s *scope, to output[T]) clock
+	attach func(s *scope, to output[T]) upstream
 }
 
 // output is where an operator passes its values on.
 type output[T any] struct {
 	next  func(v T, at int64) // the next value and its time
-	end   func()              // no value follows
+	end   func()              // no value follows; it is called once
 	all   func(b *batch[T])   // what next does, for all values of a batch; used only if takes allows it
 	takes func() taking       // how the operator takes batches, once all operators are built; nil means oneByOne
 }
 
-// connect builds the operators of the stream, which pass values to the output. It returns the clock of these values.
-func (in Stream[T]) connect(s *scope, to output[T]) clock {
+// upstream is what an operator knows of the operators before it: the clock of their values, and how to end them.
+type upstream struct {
+	clock
+	stop func() // no further value is wanted: what no other operator wants ends, too. Values of this turn may still come.
+}
+
+// behind returns the upstream of the operator behind one whose timers are on u.
+func (u upstream) behind() upstream {
+	u.level++
+	return u
+}
+
+// connect builds the operators of the stream, which pass values to the output. It returns the upstream of that output.
+func (in Stream[T]) connect(s *scope, to output[T]) upstream {
 	if in.attach == nil {
-		s.run.source(func(func(func()) error) error { return nil }, to.end)
-		return s.run.wallClock()
+		return s.newSource(to.end, func(*source) error { return nil }).upstream()
 	}
 	return in.attach(s, to)
 }
@@ -39,6 +51,25 @@ type scope struct {
 	last     int    // number of the operator that was built last
 	cells    []*cell
 	shared   map[*int]any // by Share
+
+	// Of the operators that are built now, as those behind them want it.
+	fail  failing    // handles their errors
+	again newRepeats // makes their sources read again
+	held  *[]*source // gets their sources, which start later
+}
+
+// keeps panics with an error if an operator that keeps something from value to value stands where its sources are read again.
+func (s *scope) keeps(kind string) {
+	check(s.again == nil || kind == inputKind, func() error {
+		return fmt.Errorf("%s between a source and Repeat or RetrySource: put it behind", kind)
+	})
+}
+
+// begin calls f when all operators are built, and before the first value. Groups that are made later have no such time.
+func (s *scope) begin(f func()) {
+	if !s.template && !s.run.started {
+		s.run.begins = append(s.run.begins, f)
+	}
 }
 
 // later returns at + d, or the last time that there is.

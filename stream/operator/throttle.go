@@ -8,7 +8,7 @@ import (
 
 // Throttle passes on a value and drops the ones that come before the time pause has passed since, by the times of the values.
 func Throttle[T any](in Stream[T], pause time.Duration) Stream[T] {
-	return Stream[T]{func(s *scope, to output[T]) clock {
+	return Stream[T]{func(s *scope, to output[T]) upstream {
 		check(pause > 0, func() error { return fmt.Errorf("throttle with a time of %v: want a positive one", pause) })
 		until := int64(math.MinInt64)
 		c, _ := newCell(s, "throttle", &until, func() (int64, bool) { return until, true })

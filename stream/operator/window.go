@@ -12,7 +12,7 @@ import (
 //
 // A value that is behind the windows it belongs to is late: it is dropped and counted, see Windows.Late. Open windows are state.
 func Window[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R]) Stream[Windowed[R]] {
-	return Stream[Windowed[R]]{func(s *scope, to output[Windowed[R]]) clock {
+	return Stream[Windowed[R]]{func(s *scope, to output[Windowed[R]]) upstream {
 		err := w.check()
 		check(err == nil, func() error { return err })
 		if w.kind == byCount {
@@ -29,14 +29,14 @@ type timed[T, A, R any] struct {
 	open  window.Windows[A]
 	run   *Running
 	to    output[Windowed[R]]
-	clock clock
+	up    upstream
 	timer timer // of the next end
 	cell  *cell
 	last  *window.Window[A] // the only window that a value between its bounds belongs to; &none if there is none
 	none  window.Window[A]
 }
 
-func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *scope, to output[Windowed[R]]) clock {
+func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *scope, to output[Windowed[R]]) upstream {
 	o := &timed[T, A, R]{Windows: w, Aggregate: a, run: s.run, to: to}
 	o.maxValues = cmp.Or(o.maxValues, math.MaxInt)
 	o.open = window.Windows[A]{New: a.New, Refused: o.refuse, Config: window.Config{Late: w.lateness, MaxOpen: cmp.Or(w.maxOpen, defaultMaxOpen)}}
@@ -56,7 +56,7 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 	})
 	o.last = &o.none
 	add := a.Add
-	o.clock = in.connect(s, output[T]{
+	o.up = in.connect(s, output[T]{
 		next: func(v T, at int64) {
 			if l := o.last; at >= l.Start && at < l.End {
 				add(&l.Acc, v)
@@ -71,19 +71,19 @@ func attachTimed[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *
 		end:   o.end,
 	})
 	if w.kind == byTime {
-		o.clock.line.endsAt(step{int64(w.size), int64(w.step)})
+		o.up.line.endsAt(step{int64(w.size), int64(w.step)})
 	}
 	if restored {
 		o.open.Restore(open, 0, false)
 		o.schedule()
 	}
-	return o.clock.behind()
+	return o.up.behind()
 }
 
 // place adds a value to all its windows.
 func (o *timed[T, A, R]) place(v T, at int64) {
 	o.last = &o.none
-	o.open.Pass(o.clock.now())
+	o.open.Pass(o.up.now())
 	all := o.open.Add(at)
 	for _, w := range all {
 		if w.Count > o.maxValues {
@@ -136,7 +136,7 @@ func (o *timed[T, A, R]) refuse(start int64, late bool) {
 // schedule sets the timer to the next end of a window, or of the time in which it takes late values.
 func (o *timed[T, A, R]) schedule() {
 	if due := o.open.Due(); o.open.Len() > 0 && (o.timer.place == 0 || o.timer.at != due) {
-		o.clock.schedule(&o.timer, due)
+		o.up.schedule(&o.timer, due)
 	}
 }
 
@@ -162,7 +162,7 @@ func (o *timed[T, A, R]) end() {
 			o.emit(w, false)
 		}
 	}
-	o.clock.cancel(&o.timer)
+	o.up.cancel(&o.timer)
 	o.cell.touch()
 	o.to.end()
 }

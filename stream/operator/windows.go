@@ -10,6 +10,7 @@ type Windows struct {
 	kind       windowKind
 	size, step time.Duration
 	count      int
+	every      int // values from the start of a counted window to that of the next
 	lateness   time.Duration
 	maxOpen    int
 	maxValues  int
@@ -33,10 +34,16 @@ func Sliding(size, step time.Duration) Windows { return Windows{kind: byTime, si
 func Session(gap time.Duration) Windows { return Windows{kind: bySession, size: gap, step: gap} }
 
 // Counted windows have n values each. The last one may have fewer.
-func Counted(n int) Windows { return Windows{kind: byCount, count: n} }
+func Counted(n int) Windows { return Windows{kind: byCount, count: n, every: n} }
+
+// CountedSliding windows have n values each, and begin with each step-th value: a value is in up to n/step of them, at most 1000. With a step
+// above n, the values between two windows are in none. The last windows may have fewer values.
+func CountedSliding(n, step int) Windows { return Windows{kind: byCount, count: n, every: step} }
 
 // CountedOrTimed windows end with their n-th value, or when the time d has passed since the first.
-func CountedOrTimed(n int, d time.Duration) Windows { return Windows{kind: byCount, count: n, size: d} }
+func CountedOrTimed(n int, d time.Duration) Windows {
+	return Windows{kind: byCount, count: n, every: n, size: d}
+}
 
 // Late returns windows that take late values for the time allowed after their ends. A late value makes its window emit again, at once.
 func (w Windows) Late(allowed time.Duration) Windows {
@@ -66,9 +73,11 @@ const maxOverlap = 1000
 func (w Windows) check() error {
 	switch {
 	case w.kind == 0:
-		return fmt.Errorf("windows of no kind: use Tumbling, Sliding, Session, Counted or CountedOrTimed")
-	case w.kind == byCount && w.count <= 0:
-		return fmt.Errorf("windows of %d values: want at least 1", w.count)
+		return fmt.Errorf("windows of no kind: use Tumbling, Sliding, Session, Counted, CountedSliding or CountedOrTimed")
+	case w.kind == byCount && (w.count <= 0 || w.every <= 0):
+		return fmt.Errorf("windows of %d values, one each %d values: want at least 1", w.count, w.every)
+	case w.kind == byCount && w.count/w.every > maxOverlap:
+		return fmt.Errorf("windows of %d values, one each %d values, overlap %d times: want at most %d", w.count, w.every, w.count/w.every, maxOverlap)
 	case w.kind == byCount && (w.size < 0 || w.lateness != 0):
 		return fmt.Errorf("counted windows with a time of %v and %v for late values: want a positive time, and no time for late values", w.size, w.lateness)
 	case w.kind != byCount && (w.size <= 0 || w.step <= 0 || w.step > w.size):

@@ -1,78 +1,103 @@
 package operator
 
-import "fmt"
-
-// maxZip is the most values of one stream of Zip that wait for the other.
-const maxZip = 1 << 16
+import (
+	"fmt"
+	"slices"
+)
 
 // Zip passes on f of the first values of both streams, of their second values, and so on, with the later one's time. It ends when a stream
 // has ended whose values are all used. If 65536 values of one stream wait for the other one, the run ends with an error. The values that
 // wait are state.
 func Zip[A, B, R any](a Stream[A], b Stream[B], f func(A, B) R) Stream[R] {
-	return Stream[R]{func(s *scope, to output[R]) clock {
-		o := &zip[A, B, R]{f: f, to: to}
-		o.cell, _ = newCell(s, "zip", &o.waits, func() (zipState[A, B], bool) { return o.waits, len(o.waits.A)+len(o.waits.B) > 0 })
-		first := a.connect(s, output[A]{
-			next: func(v A, at int64) {
-				o.waits.A = append(o.waits.A, zipValue[A]{v, at})
-				o.pair()
-			},
-			end: func() {
-				o.endedA = true
-				o.end()
-			},
+	either := []Stream[zipSide[A, B]]{
+		Map(a, func(v A) zipSide[A, B] { return zipSide[A, B]{A: v} }),
+		Map(b, func(v B) zipSide[A, B] { return zipSide[A, B]{B: v} }),
+	}
+	return zipAll(either, func(row []zipSide[A, B]) R { return f(row[0].A, row[1].B) })
+}
+
+// zipSide is a value of one of the streams of Zip.
+type zipSide[A, B any] struct {
+	A A
+	B B
+}
+
+// ZipAll is Zip for any number of streams of one type. It passes on the first values of all streams, in the order of the streams, and so on.
+func ZipAll[T any](in ...Stream[T]) Stream[[]T] { return zipAll(in, slices.Clone[[]T]) }
+
+func zipAll[T, R any](in []Stream[T], f func(row []T) R) Stream[R] {
+	return Stream[R]{func(s *scope, to output[R]) upstream {
+		n := len(in)
+		check(n > 0, func() error { return fmt.Errorf("zip of no streams: want at least one") })
+		o := &zipped[T, R]{f: f, to: to, waits: make([]queue[Timed[T]], n), row: make([]T, n), ended: make([]bool, n)}
+		saved := make([][]Timed[T], n)
+		o.cell, _ = newCell(s, "zip", &saved, func() ([][]Timed[T], bool) {
+			some := false
+			for i := range o.waits {
+				saved[i] = o.waits[i].list()
+				some = some || len(saved[i]) > 0
+			}
+			return saved, some
 		})
-		second := b.connect(s, output[B]{
-			next: func(v B, at int64) {
-				o.waits.B = append(o.waits.B, zipValue[B]{v, at})
-				o.pair()
-			},
-			end: func() {
-				o.endedB = true
-				o.end()
-			},
-		})
-		return earliest([]clock{first, second})
+		check(len(saved) == n, func() error { return fmt.Errorf("the stored state of zip has %d streams, want %d", len(saved), n) })
+		var ups []upstream
+		for i, each := range in {
+			o.waits[i].all = saved[i]
+			ups = append(ups, each.connect(s, output[T]{
+				next: func(v T, at int64) { o.add(i, Timed[T]{v, at}) },
+				end: func() {
+					o.ended[i] = true
+					o.end()
+				},
+			}))
+		}
+		o.up = earliest(ups)
+		return o.up
 	}}
 }
 
-// zip has the values of one stream that wait for the other one.
-type zip[A, B, R any] struct {
-	f                     func(A, B) R
-	to                    output[R]
-	cell                  *cell
-	waits                 zipState[A, B]
-	endedA, endedB, ended bool
+// zipped has the values of each stream that wait for those of others.
+type zipped[T, R any] struct {
+	f     func([]T) R
+	to    output[R]
+	up    upstream
+	cell  *cell
+	waits []queue[Timed[T]]
+	row   []T
+	ended []bool // for each stream
+	done  bool
 }
 
-type zipState[A, B any] struct {
-	A []zipValue[A]
-	B []zipValue[B]
-}
-
-type zipValue[V any] struct {
-	Value V
-	At    int64
-}
-
-// pair passes on the first pair, if there is one.
-func (o *zip[A, B, R]) pair() {
-	o.cell.touch()
-	w := &o.waits
-	check(len(w.A) <= maxZip && len(w.B) <= maxZip, func() error { return fmt.Errorf("zip: more than %d values of one stream wait for the other", maxZip) })
-	if len(w.A) == 0 || len(w.B) == 0 {
+// add adds a value of a stream, and passes on a row that is then complete.
+func (o *zipped[T, R]) add(i int, v Timed[T]) {
+	if o.done {
 		return
 	}
-	a, b := w.A[0], w.B[0]
-	w.A, w.B = w.A[1:], w.B[1:]
-	o.to.next(o.f(a.Value, b.Value), max(a.At, b.At))
+	o.cell.touch()
+	o.waits[i].push(v)
+	check(o.waits[i].len() <= maxKept, func() error { return fmt.Errorf("zip: more than %d values of one stream wait for the other", maxKept) })
+	for i := range o.waits {
+		if o.waits[i].len() == 0 {
+			return
+		}
+	}
+	at := v.At
+	for i := range o.waits {
+		first := o.waits[i].pop()
+		o.row[i], at = first.Value, max(at, first.At)
+	}
+	o.to.next(o.f(o.row), at)
+	clear(o.row)
 	o.end()
 }
 
-// end ends the stream if no further pair can come.
-func (o *zip[A, B, R]) end() {
-	if !o.ended && (o.endedA && len(o.waits.A) == 0 || o.endedB && len(o.waits.B) == 0) {
-		o.ended = true
-		o.to.end()
+// end ends the stream if no further row can come.
+func (o *zipped[T, R]) end() {
+	for i := range o.waits {
+		if !o.done && o.ended[i] && o.waits[i].len() == 0 {
+			o.done = true
+			o.to.end()
+			o.up.stop()
+		}
 	}
 }
