@@ -143,13 +143,16 @@ func (c *compiler) other(kind string, s *Step) {
 		stage := &whereStage{predicate: p}
 		c.add(stage, &stage.link, s)
 	case "select":
-		stage := &selectStage{}
-		names := slices.Sorted(maps.Keys(s.Select))
-		var texts []string
-		for _, name := range names {
-			stage.names, texts = append(stage.names, quotedName(name)), append(texts, s.Select[name])
+		c.selects(s, at)
+	case "flat_map":
+		o, err := parseOperand(s.FlatMap)
+		switch {
+		case err != nil:
+			c.wrong(at, "%s", strings.TrimPrefix(err.Error(), "field: "))
+		case o.tag || o.as != field.AnyType:
+			c.wrong(at, "%s is no list: name the field of one, such as readings", s.FlatMap)
 		}
-		stage.reader = c.reader(texts, func(i int) string { return at + "." + names[i] })
+		stage := &flatMapStage{list: o}
 		c.add(stage, &stage.link, s)
 	case "group_by":
 		c.groupBy(*s.GroupBy, at, s)
@@ -174,6 +177,31 @@ func (c *compiler) other(kind string, s *Step) {
 	case "publish":
 		c.publish(s, at)
 	}
+}
+
+// selects compiles select. A value that begins with = is an expression.
+func (c *compiler) selects(s *Step, at string) {
+	stage, wrong := &selectStage{}, len(c.errs)
+	var p expressionParser
+	for _, name := range slices.Sorted(maps.Keys(s.Select)) {
+		parse := p.field
+		text, computed := strings.CutPrefix(s.Select[name], "=")
+		if computed {
+			parse = p.parse
+		}
+		x, err := parse(text)
+		if err != nil {
+			c.wrong(at+"."+name, "%s", strings.TrimPrefix(err.Error(), "field: "))
+		}
+		stage.names, stage.compute = append(stage.names, quotedName(name)), append(stage.compute, x)
+	}
+	if len(c.errs) == wrong {
+		var err error
+		if stage.reader, err = newReader(p.operands); err != nil {
+			c.wrong(c.at, "%v", err)
+		}
+	}
+	c.add(stage, &stage.link, s)
 }
 
 // listField returns the field of an element of Paths, which may be one text.
@@ -475,6 +503,11 @@ func (c *compiler) addStateful(s statefulStage, l *link, step *Step) {
 func (c *compiler) addTimed(s timedStage, l *link, step *Step) {
 	c.addStateful(s, l, step)
 	c.timed[l.index] = s
+}
+
+// valid reports whether u is one of the constants.
+func (u Unit) valid() bool {
+	return slices.Contains([]Unit{Nanoseconds, Microseconds, Milliseconds, Seconds}, u)
 }
 
 // nanoseconds returns the length of a unit.

@@ -36,6 +36,7 @@ type group struct {
 
 	// Of a pipeline that saves its state.
 	applied map[string]uint64 // highest sequence number in this state, by keyID of the key within which the stream keeps its order
+	input   uint64            // run.inputs of the last message
 	enough  int               // keys of applied at which some are forgotten
 	sent    uint64            // number of the next result
 	pending []result          // results that are not known to be stored

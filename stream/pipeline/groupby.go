@@ -28,11 +28,11 @@ func (s *groupStage) handle(r *run, _ *group, m *message) {
 		g.used = r.time
 	}
 	if r.saves {
-		if !r.isNew(g, r.input) {
-			r.changed(g) // so that the message is acknowledged once the state with it is stored
+		r.changed(g) // so that the message is acknowledged once the state with it is stored
+		if g.input != r.inputs && !r.isNew(g, r.input) {
 			return
 		}
-		r.changed(g)
+		g.input = r.inputs
 	}
 	if g.due <= r.time {
 		r.advance(g)

@@ -160,7 +160,8 @@ func (p *Pipeline) begin(ctx context.Context, out ferry.Sender) *run {
 }
 
 func (r *run) handle(in *ferry.Message) {
-	r.input = in
+	r.input, r.results = in, 0
+	r.inputs++
 	r.received = message{tag: in.Tag, typ: in.Type, payload: in.Payload, time: in.Time, key: in.Key}
 	r.first.handle(r, nil, &r.received)
 	r.input, r.received = nil, message{}
@@ -255,8 +256,11 @@ func (r *run) publish(g *group, out *result) {
 		return
 	}
 	m := ferry.Message{Tag: out.tag, Type: out.typ, Payload: out.payload, Time: out.time, Key: out.key}
-	if r.slots == 0 && r.input.Sequence > 0 { // each message has one result at most
-		m.ID = fmt.Sprintf("%s-%d", r.cfg.Name, r.input.Sequence)
+	if r.slots == 0 && r.input.Sequence > 0 {
+		if m.ID = fmt.Sprintf("%s-%d", r.cfg.Name, r.input.Sequence); r.results > 0 { // a message has several results behind flat_map
+			m.ID += fmt.Sprintf("-%d", r.results)
+		}
+		r.results++
 	}
 	if err := r.out.Send(r.ctx, m); err != nil {
 		r.failed++

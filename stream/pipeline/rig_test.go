@@ -66,7 +66,13 @@ func (r *rig) Flush(context.Context) error {
 // put handles one JSON message on in/TAG.
 func (r *rig) put(tag, payload string) {
 	r.t.Helper()
-	if err := r.Handle(r.t.Context(), &ferry.Message{Tag: "in/" + tag, Type: ferry.JSON, Payload: []byte(payload)}, r); err != nil {
+	r.putAt(tag, payload, 0)
+}
+
+// putAt handles one that has a time.
+func (r *rig) putAt(tag, payload string, at int64) {
+	r.t.Helper()
+	if err := r.Handle(r.t.Context(), &ferry.Message{Tag: "in/" + tag, Type: ferry.JSON, Payload: []byte(payload), Time: at}, r); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -69,6 +69,8 @@ type run struct {
 	ctx      context.Context
 	out      ferry.Sender
 	input    *ferry.Message // nil when time has come
+	inputs   uint64         // counts them
+	results  int            // of input, unless the state is saved
 	received message        // of input
 	time     int64          // the clock, in Unix nanoseconds
 	err      error          // first error of out

@@ -8,8 +8,12 @@ type Step struct {
 	// end here.
 	Where string `yaml:"where,omitempty"`
 
-	// Select makes a record of fields: the name of each, and where its value is. The fields are in the order of their names.
+	// Select makes a record of fields: the name of each, and where its value is, or, behind =, an expression that computes it. The
+	// fields are in the order of their names.
 	Select map[string]string `yaml:"select,omitempty"`
+
+	// FlatMap passes on each element of a list, such as readings, as a message of its own. Messages are in JSON, CBOR or MessagePack.
+	FlatMap string `yaml:"flat_map,omitempty"`
 
 	// GroupBy are the fields whose values make a group: the later steps keep their state for each group. @tag is the tag of the
 	// message, [] makes one group of all messages. Without this step the messages of each tag are a group.

@@ -35,6 +35,7 @@ func (s *Step) each() []namedStep {
 	return []namedStep{
 		{"where", s.Where != "", s.Where},
 		{"select", s.Select != nil, strings.Join(selected, ", ")},
+		{"flat_map", s.FlatMap != "", s.FlatMap},
 		{"group_by", s.GroupBy != nil, groups},
 		{"window", s.Window != nil, ""},
 		{"aggregate", s.Aggregates != nil, aggregatesText(s.Aggregates)},
