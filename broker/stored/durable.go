@@ -237,7 +237,7 @@ func (d *durable) send(now int64, streams *peer.Unflushed) {
 			m.sub.stream.Lock()
 		}
 		to = m
-		if n := m.send(&x, now); n > 0 {
+		if n := m.send(&x); n > 0 {
 			messages++
 			bytes += n
 		}
@@ -309,7 +309,7 @@ type member struct {
 
 // send appends a delivery to the member's stream, whose lock the caller holds. It returns the bytes of the frame, or 0 if the client
 // has not taken it.
-func (m *member) send(x *delivery.Delivery, now int64) int {
+func (m *member) send(x *delivery.Delivery) int {
 	s := m.sub.stream
 	if s.Closed() {
 		x.Member.Leaving = true // the session ends soon, and the member leaves
@@ -319,7 +319,7 @@ func (m *member) send(x *delivery.Delivery, now int64) int {
 	if s.Client != nil {
 		x.Member.Credit += n // the client says what it takes instead
 		if !m.deliver(native.Frame(x.Content.B), x.Before) {
-			m.durable.window.Nak(x.Member, x.Sequence, 1, delivery.Untried, 0, "", now)
+			m.durable.window.Undo(*x)
 			n = 0
 		}
 		m.sent(x, n)

@@ -237,6 +237,14 @@ func (m *model) deliver(r *rand.Rand) {
 				m.fail("record %d is sent again while %d of key %d is in flight", d.Sequence, s, rec.key)
 			}
 		}
+		if r.IntN(10) == 0 {
+			m.log("member %d does not take %d", m.name(d.Member), d.Sequence)
+			m.w.Undo(d)
+			d.Member.Credit += len(d.Content.B)
+			d.Member.Blocked = true
+			rec.last, m.keys[rec.key].avoid = nil, nil
+			continue
+		}
 		rec.holder, rec.last = d.Member, d.Member
 		rec.deliveries++
 		m.sent++

@@ -52,6 +52,24 @@ func (w *Window) Nak(m *Member, first uint64, count uint32, kind NakKind, delay 
 	})
 }
 
+// Undo takes back the delivery that Next has just returned: its member has not taken the record, which waits again, in front of the other waiting ones of its key.
+// Unlike one that comes back, it was not sent: it need not wait until the records before it are acked.
+func (w *Window) Undo(d Delivery) {
+	w.each(d.Sequence, 1, func(e *entry) {
+		k := e.key
+		w.land(e)
+		e.state, e.member = waiting, nil
+		if e.deliveries--; e.deliveries > 0 {
+			w.Redelivered--
+		}
+		if k.unsent = e; k.state == resumed {
+			w.resumed.update(k, e.sequence)
+		} else {
+			w.resume(k)
+		}
+	})
+}
+
 // Expire handles what is due: records that were not acked in time came back, and delayed keys are delivered again.
 func (w *Window) Expire(now int64) {
 	for _, m := range w.members {
