@@ -6,11 +6,15 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge"
@@ -82,6 +86,52 @@ func runClients(t *testing.T, schemes map[string]string, program func(ctx contex
 			c.Stderr = &stderr
 			if out, err := c.Output(); err != nil || string(out) != "passed 24\n" {
 				t.Errorf("%v\n%s%s", err, out, &stderr)
+			}
+		})
+	}
+}
+
+// pahoTesting runs a program of paho.mqtt.testing, which leaves its arguments to unittest otherwise, against 127.0.0.1.
+const pahoTesting = `import runpy, sys, unittest
+main = unittest.main
+unittest.main = lambda: main(argv=sys.argv[:1])
+sys.argv = [sys.argv[1], "-h", "127.0.0.1", "-p", sys.argv[2]]
+sys.path.insert(0, sys.argv[0].rsplit("/", 1)[0])
+runpy.run_path(sys.argv[0], run_name="__main__")`
+
+// TestPahoTesting runs the suite of Eclipse's paho.mqtt.testing, if its programs are in PATH. What fails is named here, with the reason.
+func TestPahoTesting(t *testing.T) {
+	for program, failing := range map[string]map[string]string{
+		"client_test.py": {
+			"test_subscribe_failure": "the listener of this test grants all filters",
+		},
+		"client_test5.py": {
+			"test_subscribe_identifiers": "a message comes once for each subscription, with its identifier: MQTT 5.0, section 3.3.4, allows that",
+			"test_server_keep_alive":     "the keep alive of the client holds: MQTT 5.0, section 3.2.2.3.14",
+		},
+	} {
+		t.Run(program, func(t *testing.T) {
+			t.Parallel()
+			path, err := exec.LookPath(program)
+			if err != nil {
+				needs.Missing(t, program+" of paho.mqtt.testing in PATH", "clone github.com/eclipse/paho.mqtt.testing, and make it executable")
+			}
+			r := newRig(t, setup{})
+			_, port, _ := net.SplitHostPort(r.listener.Addr().String())
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			out, err := exec.CommandContext(ctx, needs.Program(t, "python3"), "-c", pahoTesting, path, port).CombinedOutput()
+			got := map[string]bool{}
+			for _, m := range regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\w+)`).FindAllStringSubmatch(string(out), -1) {
+				if got[m[1]] = true; failing[m[1]] == "" {
+					t.Errorf("%s fails", m[1])
+				}
+			}
+			if !strings.Contains(string(out), "\nRan ") || (err != nil) != (len(got) > 0) {
+				t.Errorf("%v", err)
+			}
+			if t.Failed() {
+				t.Logf("%s", out)
 			}
 		})
 	}

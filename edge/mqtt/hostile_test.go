@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -79,49 +78,6 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestHostile: bytes that are not MQTT end the connection, with the response that the version has, and nothing else.
-func TestHostile(t *testing.T) {
-	r := newRig(t, setup{listener: mqtt.ListenerConfig{MaxPacket: 2000}})
-	for _, row := range []struct {
-		name  string
-		bytes string
-		code  wire.ReasonCode // of DISCONNECT in 5.0
-	}{
-		{"a second CONNECT", "\x10\x00", wire.ProtocolError},
-		{"a reserved type", "\x00\x00", wire.MalformedPacket},
-		{"a packet of servers", "\x20\x02\x00\x00", wire.ProtocolError},
-		{"QoS 3", "\x36\x05\x00\x01a\x00\x01", wire.MalformedPacket},
-		{"a length of five bytes", "\x30\xff\xff\xff\xff\x01", wire.MalformedPacket},
-		{"a packet that is too large", "\x30\xff\xff\x03", wire.PacketTooLarge},
-		{"a wildcard in a topic", "\x30\x04\x00\x01#\x00", wire.TopicNameInvalid},
-		{"an alias above the maximum", "\x30\x06\x00\x00\x03\x23\xff\xff", wire.TopicAliasInvalid},
-		{"an alias of no topic", "\x30\x06\x00\x00\x03\x23\x00\x02", wire.ProtocolError},
-		{"SUBSCRIBE without a filter", "\x82\x03\x00\x01\x00", wire.ProtocolError},
-		{"AUTH", "\xf0\x00", wire.ProtocolError},
-		{"a longer session at the end", "\xe0\x07\x00\x05\x11\x00\x00\x00\x09", wire.ProtocolError},
-	} {
-		c := r.connect(wire.V5, "hostile")
-		c.write([]byte(row.bytes))
-		d, err := wire.ParseDisconnect(c.read(wire.Disconnect))
-		if err != nil || d.Code != row.code {
-			t.Errorf("%s: DISCONNECT with %v, %v, want %v", row.name, d.Code, err, row.code)
-		}
-		c.closed()
-		if row.name == "AUTH" || strings.Contains(row.name, "alias") || strings.Contains(row.name, "longer") {
-			continue // 3.1.1 has none
-		}
-		c = r.connect(wire.V311, "hostile")
-		c.write([]byte(row.bytes))
-		c.closed()
-	}
-	for _, first := range []string{"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02\x00\x01", "\x10\xff\xff\xff\x7f", "\x10\x05\x00\x04MQTX", "\x30\x00", "\xe0\x00"} {
-		c := r.dial(wire.V311)
-		c.write([]byte(first))
-		c.closed()
-	}
-	await(t, "all connections have ended", func() bool { return r.server.Stats().Connected == 0 })
-}
-
 // TestConnectTimeout: a client that sends no whole CONNECT is disconnected.
 func TestConnectTimeout(t *testing.T) {
 	r := newRig(t, setup{listener: mqtt.ListenerConfig{Config: edge.Config{HandshakeTimeout: 20 * time.Millisecond}}})
@@ -132,23 +88,9 @@ func TestConnectTimeout(t *testing.T) {
 	}
 }
 
-// TestKeepAlive: a client that is silent for one and a half times its keep alive is disconnected, and its will is published.
-func TestKeepAlive(t *testing.T) {
-	r := newRig(t, setup{})
-	sub := r.connect(wire.V5, "sub")
-	sub.sub("will", 0)
-	c := r.connect(wire.V5, "silent", func(p *wire.ConnectPacket) {
-		p.KeepAlive = 1
-		p.Will = &wire.Will{Topic: []byte("will"), Payload: []byte("silent")}
-	})
-	if d, err := wire.ParseDisconnect(c.read(wire.Disconnect)); err != nil || d.Code != wire.KeepAliveTimeout {
-		t.Errorf("DISCONNECT with %v, %v", d.Code, err)
-	}
-	sub.want("will", "silent", 0)
-}
-
 // TestSlowReader: a client that reads nothing costs a bounded amount of memory, delays nothing else, and is disconnected.
 func TestSlowReader(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, setup{broker: broker.Config{Queue: 64 << 10}, listener: mqtt.ListenerConfig{Config: edge.Config{WriteTimeout: time.Second}}})
 	slow := r.connect(wire.V5, "slow")
 	if err := slow.conn.(*net.TCPConn).SetReadBuffer(256 << 10); err != nil { // otherwise it may take all: tcp_rmem differs between machines
@@ -186,90 +128,6 @@ func TestSteadyReader(t *testing.T) {
 		pub.publish("a", "1")
 		good.want("a", "1", 0)
 	}
-}
-
-// TestServerReceiveMaximum: a client that has more messages on their way than CONNACK says is told so, and one that has as many as it says is not.
-func TestServerReceiveMaximum(t *testing.T) {
-	r := newRig(t, setup{server: mqtt.Config{MaxInFlight: 4}})
-	c := r.connect(wire.V5, "dev", lasting)
-	publish := func(id uint16) {
-		c.send(wire.PublishPacket{QoS: 2, ID: id, Topic: []byte("a"), Payload: []byte("x")})
-	}
-	for id := uint16(1); id <= 4; id++ {
-		publish(id)
-		c.ack(wire.Pubrec, id)
-	}
-	c.sendAck(wire.Pubrel, 1)
-	c.ack(wire.Pubcomp, 1)
-	publish(5)
-	c.ack(wire.Pubrec, 5)
-	_ = c.conn.Close()
-	c = r.connect(wire.V5, "dev", lasting) // what was not released before does not count
-	for id := uint16(6); id <= 8; id++ {
-		publish(id)
-		c.ack(wire.Pubrec, id)
-	}
-	c.sendAck(wire.Pubrel, 2)
-	c.ack(wire.Pubcomp, 2)
-	for id := uint16(9); ; id++ {
-		publish(id)
-		p := c.next()
-		if p.Kind == wire.Pubrec && id < 12 {
-			continue
-		}
-		if d, err := wire.ParseDisconnect(p); err != nil || d.Code != wire.ReceiveMaximumExceeded {
-			t.Fatalf("message %d: got %v %v %v, want DISCONNECT with %v", id, p.Kind, d.Code, err, wire.ReceiveMaximumExceeded)
-		}
-		if id < 10 {
-			t.Errorf("message %d is refused: 4 may be on their way", id)
-		}
-		return
-	}
-}
-
-// TestReceiveMaximum: no more messages are on their way than the client says.
-func TestReceiveMaximum(t *testing.T) {
-	r := newRig(t, setup{})
-	limited := func(p *wire.ConnectPacket) {
-		lasting(p)
-		p.Properties = wire.AppendUint(p.Properties, wire.ReceiveMaximum, 2)
-	}
-	sub, pub := r.connect(wire.V5, "sub", limited), r.connect(wire.V5, "pub")
-	sub.sub("a", 1)
-	for i := range 10 {
-		pub.publish("a", fmt.Sprint(i))
-	}
-	zero, one := sub.want("a", "0", 1), sub.want("a", "1", 1)
-	sub.quiet()
-	sub.sendAck(wire.Puback, one.ID)
-	two := sub.want("a", "2", 1)
-	sub.quiet()
-	_ = sub.conn.Close()
-	sub = r.connect(wire.V5, "sub", limited)
-	for i, id := range []uint16{zero.ID, two.ID} {
-		if m := sub.message(); m.ID != id || !m.Dup {
-			t.Errorf("message %d: packet %d, DUP %v, want %d again", i, m.ID, m.Dup, id)
-		}
-	}
-	sub.quiet()
-	sub.sendAck(wire.Puback, zero.ID)
-	sub.sendAck(wire.Puback, two.ID)
-	for i := 3; i < 10; i++ {
-		sub.sendAck(wire.Puback, sub.want("a", fmt.Sprint(i), 1).ID)
-	}
-}
-
-// TestMaximumPacketSize: messages that are too large for a client are left out.
-func TestMaximumPacketSize(t *testing.T) {
-	r := newRig(t, setup{})
-	sub := r.connect(wire.V5, "sub", func(p *wire.ConnectPacket) {
-		p.Properties = wire.AppendUint(p.Properties, wire.MaximumPacketSize, 100)
-	})
-	sub.sub("a", 1)
-	pub := r.connect(wire.V5, "pub")
-	pub.publish("a", strings.Repeat("x", 200))
-	pub.publish("a", "short")
-	sub.want("a", "short", 1)
 }
 
 // TestGrants: what an identity may not do is refused with the reason, and nothing is routed.
@@ -332,37 +190,6 @@ func TestGrants(t *testing.T) {
 	if s := r.server.Stats(); s.Retained != 0 || s.Refused != 6 {
 		t.Errorf("%d retained messages, %d refused messages, want 0 and 6", s.Retained, s.Refused)
 	}
-}
-
-// TestWill: a will is published if the connection ends without DISCONNECT, after its delay, unless the client returns before.
-func TestWill(t *testing.T) {
-	r := newRig(t, setup{})
-	sub := r.connect(wire.V5, "sub")
-	sub.sub("will/#", 1)
-	with := func(delay uint32) func(*wire.ConnectPacket) {
-		return func(p *wire.ConnectPacket) {
-			lasting(p)
-			p.Will = &wire.Will{QoS: 1, Retain: true, Topic: []byte("will/x"), Payload: fmt.Append(nil, "delay ", delay)}
-			p.Will.Properties = wire.AppendUint(nil, wire.WillDelayInterval, delay)
-			p.Will.Properties = wire.AppendUser(p.Will.Properties, "a", "b")
-		}
-	}
-	c := r.connect(wire.V5, "c", with(0))
-	c.disconnect()
-	c = r.connect(wire.V5, "c", with(0))
-	c.write(wire.AppendDisconnect(nil, wire.V5, wire.DisconnectPacket{Code: wire.DisconnectWithWill}))
-	m := sub.want("will/x", "delay 0", 1)
-	if string(m.Properties) != string(wire.AppendUser(nil, "a", "b")) {
-		t.Errorf("got properties %x", m.Properties)
-	}
-	c = r.connect(wire.V5, "c", with(500))
-	_ = c.conn.Close()
-	c = r.connect(wire.V5, "c", with(1)) // in time
-	_ = c.conn.Close()
-	sub.want("will/x", "delay 1", 1)
-	again := r.connect(wire.V311, "again")
-	again.sub("will/x", 0)
-	again.want("will/x", "delay 1", 0)
 }
 
 // TestIdle: an idle client costs little.

@@ -174,6 +174,7 @@ func TestStopWithoutWills(t *testing.T) {
 // TestReturnSaved: once a client has returned, the saved session has no time at which it ends: if the process is killed later, it is
 // still there.
 func TestReturnSaved(t *testing.T) {
+	t.Parallel()
 	c := setup{server: mqtt.Config{Dir: t.TempDir()}}
 	r := newRig(t, c)
 	away := func() bool {

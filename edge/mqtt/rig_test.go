@@ -38,6 +38,7 @@ type rig struct {
 	over     *tls.Config // of the clients; nil means cleartext
 	socket   bool        // the clients connect by WebSocket
 	stop     func()      // ends all; a second call does nothing
+	conns    *sync.Map   // of clients, that stop reads to the end; nil means none
 }
 
 // setup configures a rig. Zero fields have the defaults of a test.
@@ -56,7 +57,7 @@ func newRig(t *testing.T, c setup) *rig {
 	}
 	c.broker.Formats = []format.Format{json.Format{}}
 	c.broker.Log = cmp.Or(c.broker.Log, slog.New(slog.DiscardHandler))
-	r := &rig{t: t, socket: c.listener.WebSocket, cursors: &cursors{streams: map[string]engine.Stream{}, hanging: c.hanging}}
+	r := &rig{t: t, socket: c.listener.WebSocket, conns: &sync.Map{}, cursors: &cursors{streams: map[string]engine.Stream{}, hanging: c.hanging}}
 	for name, s := range c.streams {
 		c.broker.Stored = append(c.broker.Stored, s)
 		r.cursors.streams[name] = s.Stream
@@ -78,6 +79,12 @@ func newRig(t *testing.T, c setup) *rig {
 		t.Fatal(err)
 	}
 	r.stop = sync.OnceFunc(func() {
+		for c := range r.conns.Range { // a client closes its side when the server has: otherwise the server waits for it
+			go func() {
+				_, _ = io.Copy(io.Discard, c.(net.Conn))
+				_ = c.(net.Conn).Close()
+			}()
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := r.broker.Shutdown(ctx); err != nil {
@@ -179,6 +186,9 @@ func (r *rig) open(t *testing.T) net.Conn {
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 		_ = conn.SetDeadline(time.Now().Add(patience))
+		if r.conns != nil {
+			r.conns.Store(conn, nil)
+		}
 		return conn
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

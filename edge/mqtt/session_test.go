@@ -9,47 +9,6 @@ import (
 	wire "example.com/ferry/protocol/mqtt"
 )
 
-// TestSessionKeeps: messages that arrive while the client is away reach it when it returns, and those that it has not acknowledged
-// come again with their packet identifiers.
-func TestSessionKeeps(t *testing.T) {
-	for _, v := range versions {
-		for _, tag := range []string{"live/a", "stored/a"} {
-			t.Run(v.String()+" "+tag, func(t *testing.T) {
-				r := newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "stored/#")}})
-				pub, sub := r.connect(v, "pub"), r.connect(v, "sub", lasting)
-				sub.sub(tag, 2)
-				pub.publish(tag, "0")
-				sub.sendAck(wire.Puback, sub.want(tag, "0", 1).ID)
-				sub.quiet() // PUBACK was handled
-				pub.publish(tag, "1")
-				one := sub.want(tag, "1", 1)
-				pub.send(wire.PublishPacket{QoS: 2, ID: 8, Topic: []byte(tag), Payload: []byte("2")})
-				pub.ack(wire.Pubrec, 8)
-				two := sub.want(tag, "2", 2)
-				pub.send(wire.PublishPacket{QoS: 2, ID: 9, Topic: []byte(tag), Payload: []byte("3")})
-				pub.ack(wire.Pubrec, 9)
-				three := sub.want(tag, "3", 2)
-				sub.sendAck(wire.Pubrec, three.ID)
-				sub.ack(wire.Pubrel, three.ID)
-				_ = sub.conn.Close()
-				await(t, "the end of the connection", func() bool { return r.server.Stats().Connected == 1 })
-				for i := range 100 {
-					pub.publish(tag, fmt.Sprint("away ", i))
-				}
-				sub = r.connect(v, "sub", lasting)
-				if !sub.connack.SessionPresent {
-					t.Fatal("the session is gone")
-				}
-				sub.checkAgain(map[uint16]string{one.ID: "1", two.ID: "2", three.ID: "release"})
-				for i := range 100 {
-					sub.sendAck(wire.Puback, sub.want(tag, fmt.Sprint("away ", i), 1).ID)
-				}
-				sub.quiet()
-			})
-		}
-	}
-}
-
 // checkAgain reads what was not acknowledged on the last connection, in any order of PUBREL and PUBLISH, and ends the exchanges. left has
 // the payload, or "release", by packet identifier.
 func (c *client) checkAgain(left map[uint16]string) {
@@ -87,6 +46,7 @@ func (c *client) checkAgain(left map[uint16]string) {
 
 // TestDurablesRemoved: UNSUBSCRIBE, a clean start and the end of a session remove the durables.
 func TestDurablesRemoved(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "stored/#")}})
 	c := r.connect(wire.V5, "dev", lasting)
 	for i := range 3 {
@@ -139,7 +99,6 @@ func TestRestart(t *testing.T) {
 	two := sub.want("stored/a", "2", 2)
 	sub.sendAck(wire.Pubrec, two.ID)
 	sub.ack(wire.Pubrel, two.ID)
-	_, _ = pub.conn.Close(), sub.conn.Close() // otherwise the server waits for them
 	r.stop()
 
 	r = newRig(t, c)
@@ -161,6 +120,7 @@ func TestRestart(t *testing.T) {
 
 // TestEngineThatHangs: while the engine does not remove a durable, delayed wills are published and sessions are saved.
 func TestEngineThatHangs(t *testing.T) {
+	t.Parallel()
 	hanging := make(chan struct{})
 	defer close(hanging)
 	r := newRig(t, setup{streams: map[string]broker.Stored{"s": stored(t, "stored/#")}, hanging: hanging})
