@@ -2,7 +2,6 @@ package edge
 
 import (
 	"errors"
-	"io"
 	"math"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 // makes no difference. No bytes of a frame are kept. RFC 6455; MQTT 5.0, section 6.
 //
 //	securing ──TLS handshake──► awaiting ──request, 101──► open ──Close of the client, or its fault──► ended
+//	                                └────request, refused────► refused
 type webSocket struct {
 	on     *Loop
 	of     *Listener
@@ -25,6 +25,7 @@ type webSocket struct {
 	state  webSocketState
 	why    *websocket.Error // why the client sends no more; nil without a Close frame and a fault
 	closed bool             // a Close frame was sent: no frame follows it
+	told   bool             // the handler knows that the client sends no more
 	within bool             // a message is not complete
 	got    uint8            // bytes in header, of a header that is not whole
 	early  []byte           // the request while it is not whole, and then what came with it
@@ -42,9 +43,12 @@ type webSocketState uint8
 const (
 	securing webSocketState = iota // the TLS handshake is not complete
 	awaiting                       // the request has not come
+	refused                        // the request was; what follows it is discarded
 	open
-	ended // nothing that the client sends is read
+	ended // what the client sends is discarded
 )
+
+func (s webSocketState) over() bool { return s == refused || s == ended }
 
 // Start is called when the connection is accepted.
 func (w *webSocket) Start(s *loop.Socket) {
@@ -78,26 +82,22 @@ func (w *webSocket) Handshake() error {
 	}
 }
 
-// errNoWebSocket ends the handshake of a request that was refused.
-var errNoWebSocket = errors.New("edge: the request for a WebSocket is refused")
-
-// respond responds to a request, whose head has n bytes, or to one that is malformed.
+// respond responds to a request, whose head has n bytes, or to one that is malformed. After a refusal, the connection ends as after a WebSocket: at once, it
+// would be reset, and the client might lose the response.
 func (w *webSocket) respond(n int, err error) error {
 	var shake websocket.Handshake
 	head := w.head
 	if err != nil {
 		w.of.Unreadable(w.conn, w.early)
 	}
-	refused := w.check(n, &shake, err)
-	if refused == nil {
+	why := w.check(n, &shake, err)
+	if why == nil {
 		w.early, w.head, w.state = w.early[n:], nil, open
 		return w.emit(shake.AppendResponse(nil, "", w.of.service.Subprotocol))
 	}
-	b := append(AppendStatus(nil, refused.Status), "Connection: close\r\n"+refused.Fields...)
-	if err := w.emit(AppendBody(b, "application/json", Problem(refused.Code, refused.Reason), head.Method != http1.MethodHead)); err != nil {
-		return err
-	}
-	return errNoWebSocket
+	w.early, w.head, w.state = nil, nil, refused
+	b := append(AppendStatus(nil, why.Status), "Connection: close\r\n"+why.Fields...)
+	return w.emit(AppendBody(b, "application/json", Problem(why.Code, why.Reason), head.Method != http1.MethodHead))
 }
 
 // check returns why a request gets no WebSocket, or nil.
@@ -171,9 +171,14 @@ func (w *webSocket) emit(p []byte) error {
 	return nil
 }
 
-// Read returns what messages contain.
+// Read returns what messages contain. Once the client sends no more of them, Read tells the handler, and discards what comes until the client ends the
+// connection.
 func (w *webSocket) Read(p []byte) (int, error) {
-	for w.state != ended {
+	for {
+		if w.state.over() && !w.told {
+			w.told = true
+			w.conn.Handler().HalfClosed(w.conn)
+		}
 		n := copy(p, w.early)
 		if w.early = w.early[n:]; len(w.early) == 0 {
 			w.early = nil
@@ -184,6 +189,9 @@ func (w *webSocket) Read(p []byte) (int, error) {
 				return 0, err
 			}
 		}
+		if w.state.over() {
+			continue
+		}
 		n, err := w.unframe(p[:n])
 		if err != nil {
 			w.end(err)
@@ -192,12 +200,11 @@ func (w *webSocket) Read(p []byte) (int, error) {
 			return n, nil
 		}
 	}
-	return 0, io.EOF
 }
 
 // end ends the client's side because of what it has sent. CloseWrite tells it why, behind what is written until then.
 func (w *webSocket) end(err error) {
-	w.state = ended
+	w.state, w.early = ended, nil
 	if !errors.As(err, &w.why) { // the socket tells of its error
 		w.why = nil
 	}
@@ -280,7 +287,7 @@ func (w *webSocket) controlled() error {
 
 // Buffered reports whether Read may return something without the socket.
 func (w *webSocket) Buffered() bool {
-	return w.state == ended || len(w.early) > 0 || w.below != nil && w.below.Buffered()
+	return w.state.over() && !w.told || len(w.early) > 0 || w.below != nil && w.below.Buffered()
 }
 
 // maxMessage bounds the messages that are written, in bytes: many clients may receive one long packet, which would be copied as a whole for each of them.

@@ -76,6 +76,9 @@ func (c *Conn) Loop() *Loop { return c.loop }
 // does not name a connection of another process either, such as the one that this one replaces.
 func (c *Conn) ID() uint64 { return uint64(c.gen)<<32 | uint64(uint32(c.id)) }
 
+// Handler returns the handler of c.
+func (c *Conn) Handler() Handler { return c.handler }
+
 // SetHandler replaces the handler, for example after an upgrade. The new handler also gets the unread bytes.
 func (c *Conn) SetHandler(h Handler) {
 	c.handler = h

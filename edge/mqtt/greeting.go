@@ -26,7 +26,7 @@ func (h *greeting) Opened(c *loop.Conn) {
 	c.SetTimer(silenceTimer, h.ls.listener.Config().HandshakeTimeout)
 }
 
-func (h *greeting) HalfClosed(c *loop.Conn)   { c.Close() }
+func (h *greeting) HalfClosed(c *loop.Conn)   { h.ls.end(c) }
 func (h *greeting) Timer(c *loop.Conn, _ int) { c.Close() }
 
 func (h *greeting) Closed(c *loop.Conn, _ error) {

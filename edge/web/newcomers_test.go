@@ -3,11 +3,8 @@ package web_test
 import (
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"example.com/ferry/broker"
 	"example.com/ferry/edge"
@@ -35,23 +32,4 @@ func TestSilentConnections(t *testing.T) {
 	silence()
 	r.wantStatus(http.StatusNoContent, http.MethodPost, "/v1/tags/a", `{"n":1}`, "Content-Type", "application/json")
 	events.want("a", `{"n":1}`)
-}
-
-// TestLargestWebSocketMessage: a message as long as Config.MaxMessage allows passes, in one frame, in both directions; a longer one gets a close frame.
-func TestLargestWebSocketMessage(t *testing.T) {
-	const largest = 1<<20 - 1<<10
-	r := newRig(t, broker.Config{MaxFrame: 1 << 20, Window: 4 << 20, Queue: 4 << 20}, web.Config{})
-	c, ctx := r.dial("/v1/tags/a?mode=both", websocket.CompressionDisabled)
-	c.SetReadLimit(4 << 20)
-	message := `"` + strings.Repeat("x", largest-2) + `"`
-	if err := c.Write(ctx, websocket.MessageText, []byte(message)); err != nil {
-		t.Fatal(err)
-	}
-	wantText(t, ctx, c, `"payload":`+message+`}`)
-	if err := c.Write(ctx, websocket.MessageText, []byte(message+" ")); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := c.Read(ctx); websocket.CloseStatus(err) != websocket.StatusMessageTooBig {
-		t.Errorf("a message that is too long: %v", err)
-	}
 }
