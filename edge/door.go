@@ -28,17 +28,11 @@ func (l *Listener) Login(user, client string, secret []byte, addr string, done f
 		decided, err = logins.Check(user, addr, password.Hash(hash), identity != nil, secret, func(err error) { done(identity, err) })
 		return identity, decided, err
 	}
-	granted := func(g LoginGrants, err error) (*broker.Identity, error) {
-		if err != nil {
-			return nil, err
-		}
+	resolve := func(g LoginGrants) (*broker.Identity, error) {
 		return l.Clients.Granted(user, g.Identity, g.Publish, g.Subscribe)
 	}
 	asked := LoginRequest{User: user, Client: client, Address: addr, Protocol: l.service.Name}
-	decided, grants, err := logins.Ask(asked, secret, func(g LoginGrants, err error) { done(granted(g, err)) })
-	if decided {
-		identity, err = granted(grants, err)
-	}
+	decided, identity, err = logins.Ask(asked, secret, resolve, done)
 	return identity, decided, err
 }
 

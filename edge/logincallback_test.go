@@ -7,24 +7,34 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"example.com/ferry/broker"
 )
 
+// ask returns the grants that a login is resolved with. Those with a filter "refused" cannot be granted.
 func ask(l *Logins, r LoginRequest, secret string) (g LoginGrants, err error) {
-	done := make(chan struct{})
-	decided, at, why := l.Ask(r, []byte(secret), func(granted LoginGrants, e error) {
-		g, err = granted, e
-		close(done)
-	})
-	if decided {
-		return at, why
+	done := make(chan error, 1)
+	resolve := func(granted LoginGrants) (*broker.Identity, error) {
+		if slices.Contains(granted.Publish, "refused") {
+			return nil, errUnusable
+		}
+		g = granted
+		return &broker.Identity{}, nil
 	}
-	<-done
+	decided, _, err := l.Ask(r, []byte(secret), resolve, func(_ *broker.Identity, e error) { done <- e })
+	if decided {
+		return g, err
+	}
+	err = <-done
 	return g, err
 }
+
+var errUnusable = errors.New("cannot be granted")
 
 // TestLoginCallback: what the server is asked, and what its responses mean.
 func TestLoginCallback(t *testing.T) {
@@ -62,6 +72,8 @@ func TestLoginCallback(t *testing.T) {
 			fmt.Fprint(w, `{"result":"deny"}`)
 		case got.User == "both":
 			fmt.Fprint(w, `{"identity":"pumps","subscribe":["a"]}`)
+		case got.User == "unusable":
+			fmt.Fprint(w, `{"publish":["refused"]}`)
 		case got.User == "nothing":
 			fmt.Fprint(w, `{"publish":[]}`)
 		case got.User == "silent":
@@ -78,7 +90,7 @@ func TestLoginCallback(t *testing.T) {
 		"named": {LoginGrants{Identity: "pumps"}, nil}, "granted": {LoginGrants{Publish: []string{"a/#"}, Subscribe: []string{"b"}}, nil}, "forbidden": {LoginGrants{}, ErrPassword},
 		"moved": {LoginGrants{}, ErrLoginsUnavailable}, "broken": {LoginGrants{}, ErrLoginsUnavailable}, "long": {LoginGrants{}, ErrLoginsUnavailable},
 		"text": {LoginGrants{}, ErrLoginsUnavailable}, "null": {LoginGrants{}, ErrLoginsUnavailable}, "denied": {LoginGrants{}, ErrLoginsUnavailable},
-		"both": {LoginGrants{}, ErrLoginsUnavailable}, "nothing": {LoginGrants{Publish: []string{}}, nil}, "\xff": {LoginGrants{}, ErrPassword},
+		"both": {LoginGrants{}, ErrLoginsUnavailable}, "unusable": {LoginGrants{}, errUnusable}, "nothing": {LoginGrants{Publish: []string{}}, nil}, "\xff": {LoginGrants{}, ErrPassword},
 	} {
 		for again := range int64(2) {
 			before := requests.Load()
@@ -121,7 +133,8 @@ func TestLoginCallbackBound(t *testing.T) {
 	l := NewLogins(LoginCallback{URL: server.URL})
 	ended := make(chan error, maxCallbacks+waitingLogins)
 	begin := func(host int) {
-		l.Ask(LoginRequest{User: "u", Address: fmt.Sprintf("10.0.%d.%d:1", host/256, host%256)}, []byte("p"), func(_ LoginGrants, err error) { ended <- err })
+		resolve := func(LoginGrants) (*broker.Identity, error) { return nil, nil }
+		l.Ask(LoginRequest{User: "u", Address: fmt.Sprintf("10.0.%d.%d:1", host/256, host%256)}, []byte("p"), resolve, func(_ *broker.Identity, err error) { ended <- err })
 	}
 	for i := range maxCallbacks + waitingLogins {
 		begin(i)

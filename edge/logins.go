@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"example.com/ferry/broker"
 	"example.com/ferry/internal/password"
 )
 
@@ -54,6 +55,24 @@ type Logins struct {
 type lane struct {
 	running int // threads of the checks
 	waiting []login
+	ended   LoginCounts
+}
+
+// LoginCounts says how many logins have ended in which way.
+type LoginCounts struct {
+	Right       uint64 // after a check
+	Remembered  uint64 // without one
+	Wrong       uint64
+	Delayed     uint64 // refused without a check: others have failed before
+	Busy        uint64 // refused without a check: too many wait for theirs
+	Unavailable uint64 // the callback has not decided
+	Unusable    uint64 // the callback has granted what cannot be granted
+}
+
+// LoginStats is a copy of the counters of one kind of check.
+type LoginStats struct {
+	LoginCounts
+	Waiting int // logins that wait to be checked
 }
 
 // verified is a login that was right.
@@ -75,7 +94,8 @@ type login struct {
 	lane     *lane
 	threads  int          // of the check
 	asked    LoginRequest // of a login that the callback is asked about, without the password
-	done     func(LoginGrants, error)
+	resolve  func(LoginGrants) (*broker.Identity, error)
+	done     func(*broker.Identity, error)
 }
 
 // most is how many threads check the logins of a lane, unless one check needs more.
@@ -104,12 +124,31 @@ func NewLogins(callback LoginCallback) *Logins {
 // Asks reports whether users that the node does not know are to be passed to Ask.
 func (l *Logins) Asks() bool { return l.callback.URL != "" }
 
-// Ask asks the callback about a login, without its Password, which is secret. With decided, the result is grants and err, and done is not called; otherwise done is
-// called once, on another goroutine. The result is the grants of the client, or one of the errors above or ErrLoginsUnavailable. Ask copies secret.
-func (l *Logins) Ask(r LoginRequest, secret []byte, done func(LoginGrants, error)) (decided bool, grants LoginGrants, err error) {
+// Stats returns the counters, of passwords that are compared and of the callback.
+func (l *Logins) Stats() (passwords, callback LoginStats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return LoginStats{l.comparing.ended, len(l.comparing.waiting)}, LoginStats{l.asking.ended, len(l.asking.waiting)}
+}
+
+// Ask asks the callback about a login, without its Password, which is secret. With decided, the result is identity and err, and done is not called; otherwise done is
+// called once, on another goroutine. The result is what resolve returns for the grants of the client, or one of the errors above or ErrLoginsUnavailable. Grants that
+// resolve refuses are not remembered. Ask copies secret.
+func (l *Logins) Ask(r LoginRequest, secret []byte, resolve func(LoginGrants) (*broker.Identity, error), done func(*broker.Identity, error)) (decided bool, identity *broker.Identity, err error) {
 	host := []byte(hostOf(r.Address))
 	id := l.digest([]byte(r.User), secret, []byte(r.Client), host, []byte(r.Protocol))
-	return l.check(login{id: id, host: l.digest(host), from: l.digest(host, []byte(r.User)), lane: &l.asking, threads: 1, asked: r, done: done}, secret)
+	decided, grants, err := l.check(login{
+		id: id, host: l.digest(host), from: l.digest(host, []byte(r.User)), lane: &l.asking, threads: 1, asked: r, resolve: resolve, done: done,
+	}, secret)
+	if !decided || err != nil {
+		return decided, nil, err
+	}
+	if identity, err = resolve(grants); err != nil { // the configuration has changed: the next login asks again
+		l.mu.Lock()
+		delete(l.verified, id)
+		l.mu.Unlock()
+	}
+	return true, identity, err
 }
 
 // Check compares the password of a user who has connected from addr, HOST:PORT, with a hash. If known is false, there is no such user: the comparison takes
@@ -119,7 +158,7 @@ func (l *Logins) Check(user, addr string, hash password.Hash, known bool, secret
 	host := []byte(hostOf(addr))
 	decided, _, err = l.check(login{
 		hash: hash, id: l.digest([]byte(user), []byte(hash), secret), host: l.digest(host), from: l.digest(host, []byte(user)), known: known,
-		lane: &l.comparing, threads: hash.Threads(), done: func(_ LoginGrants, err error) { done(err) },
+		lane: &l.comparing, threads: hash.Threads(), done: func(_ *broker.Identity, err error) { done(err) },
 	}, secret)
 	return decided, err
 }
@@ -130,6 +169,7 @@ func (l *Logins) check(at login, secret []byte) (decided bool, grants LoginGrant
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if decided, grants, err = l.decide(&at, now); decided {
+		at.lane.ended.count(err, &at.lane.ended.Remembered)
 		return true, grants, err
 	}
 	at.password = append([]byte(nil), secret...)
@@ -137,6 +177,24 @@ func (l *Logins) check(at login, secret []byte) (decided bool, grants LoginGrant
 	l.from[at.host]++
 	l.start(at.lane)
 	return false, grants, nil
+}
+
+// count counts a login that has ended with err, or in right if that is nil.
+func (c *LoginCounts) count(err error, right *uint64) {
+	switch {
+	case err == nil:
+		*right++
+	case errors.Is(err, ErrPassword):
+		c.Wrong++
+	case errors.Is(err, ErrLoginsFailed):
+		c.Delayed++
+	case errors.Is(err, ErrLoginsBusy):
+		c.Busy++
+	case errors.Is(err, ErrLoginsUnavailable):
+		c.Unavailable++
+	default:
+		c.Unusable++
+	}
 }
 
 // hostOf returns what failures are counted by: an address, or a network of IPv6, of which a host has all addresses.
@@ -203,16 +261,19 @@ func (l *Logins) digest(parts ...[]byte) (sum digest) {
 	return sum
 }
 
-// outcome checks a login. It is nil, ErrPassword or ErrLoginsUnavailable.
-func (l *Logins) outcome(at *login) (grants LoginGrants, err error) {
+// outcome checks a login. err is nil, ErrPassword, ErrLoginsUnavailable, or why the grants cannot be granted.
+func (l *Logins) outcome(at *login) (identity *broker.Identity, grants LoginGrants, err error) {
 	if at.lane == &l.asking {
 		at.asked.Password = string(at.password)
-		return l.callback.ask(at.asked)
+		if grants, err = l.callback.ask(at.asked); err == nil {
+			identity, err = at.resolve(grants)
+		}
+		return identity, grants, err
 	}
 	if !at.hash.Matches(at.password) || !at.known {
-		return grants, ErrPassword
+		return nil, grants, ErrPassword
 	}
-	return grants, nil
+	return nil, grants, nil
 }
 
 // start checks what waits in a lane, as far as there is room for its threads. The caller holds the lock.
@@ -231,14 +292,15 @@ func (l *Logins) start(in *lane) {
 
 // work checks at.
 func (l *Logins) work(at login) {
-	grants, err := l.outcome(&at)
+	identity, grants, err := l.outcome(&at)
 	clear(at.password)
 	l.mu.Lock()
 	l.settle(&at, grants, err, time.Now())
+	at.lane.ended.count(err, &at.lane.ended.Right)
 	at.lane.running -= at.threads
 	l.start(at.lane)
 	l.mu.Unlock()
-	at.done(grants, err)
+	at.done(identity, err)
 }
 
 // settle notes how a login has ended. One that nobody has decided is no failure of its client. The caller holds the lock.

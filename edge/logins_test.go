@@ -161,7 +161,7 @@ func TestLoginsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := func(user, secret string, hash password.Hash) (known bool) {
-			l.comparing = lane{workers(), make([]login, waitingLogins)} // no comparison can begin
+			l.comparing = lane{running: workers(), waiting: make([]login, waitingLogins)} // no comparison can begin
 			defer func() { l.comparing, l.failures = lane{}, map[digest]*failures{} }()
 			_, err := l.Check(user, "1.2.3.4:5", hash, true, []byte(secret), func(error) {})
 			return !errors.Is(err, ErrLoginsBusy)

@@ -72,7 +72,7 @@ func (n *Node) adminConfig(cfg *config.Config, shown *proxy.Proxy, secured *admi
 	if n.broker != nil {
 		c.Snapshot, c.Services, c.Tap, c.Functions = n.broker.Snapshot, n.broker.Services, n.tap, n.functions
 		c.Links, c.Bridges = n.links.Stats, n.bridges.Stats
-		c.Web, c.MQTT = n.webStats, n.mqttServer
+		c.Web, c.MQTT, c.Logins = n.webStats, n.mqttServer, n.logins
 	}
 	n.actionToken(cfg, &c)
 	if n.id != nil {

@@ -4,15 +4,20 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"example.com/ferry/edge"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node/config"
 )
@@ -63,7 +68,6 @@ func TestMQTTOverWebSocket(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer func() { _ = c.Close() }()
 			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			if scheme == "mqtt+wss" {
 				security, err := pki.ClientTLS(filepath.Join(n.config().DataDir, pki.CAFile))
@@ -81,11 +85,61 @@ func TestMQTTOverWebSocket(t *testing.T) {
 			if _, err := io.ReadFull(c, got); err != nil || string(got) != want {
 				t.Errorf("%s, origin %s: got %q, %v, want %q", scheme, origin, got, err, want)
 			}
+			_ = c.Close() // otherwise the server waits for it
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := l.served.Drain(ctx); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestLoginURL: the node asks the server of mqtt.login_url about a user whom it does not know, and its metrics say how that ends. What cannot be granted is not
+// remembered.
+func TestLoginURL(t *testing.T) {
+	logins := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked edge.LoginRequest
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		switch {
+		case asked.Password != "secret" || asked.Protocol != "web" || asked.Address == "":
+			w.WriteHeader(http.StatusUnauthorized)
+		case asked.User == "lost":
+			w.WriteHeader(http.StatusInternalServerError)
+		case asked.User == "odd":
+			_, _ = io.WriteString(w, `{"publish":["a/#/b"]}`)
+		default:
+			_, _ = io.WriteString(w, `{"publish":["up/${user}"],"subscribe":[]}`)
+		}
+	}))
+	defer logins.Close()
+	cfg := quiet(t)
+	cfg.Listeners = []config.Listener{{Address: "http://127.0.0.1:0"}}
+	cfg.MQTT.LoginURL = logins.URL
+	n := build(t, cfg)
+	run(t, n)
+	for _, row := range []struct {
+		user, password string
+		status         int
+	}{{"pump", "secret", 204}, {"pump", "secret", 204}, {"pump", "wrong", 401}, {"lost", "secret", 503}, {"odd", "secret", 401}, {"odd", "secret", 401}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.Addresses()[0]+"/v1/tags/up/pump", strings.NewReader("1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetBasicAuth(row.user, row.password)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != row.status {
+			t.Errorf("%s with password %s: status %d, want %d", row.user, row.password, response.StatusCode, row.status)
+		}
+	}
+	_, metrics := get(t, n.Admin()+"metrics")
+	for result, count := range map[string]int{"right": 1, "remembered": 1, "wrong": 1, "unavailable": 1, "unusable": 2, "busy": 0, "delayed": 0} {
+		if line := fmt.Sprintf("ferry_logins_total{check=\"callback\",result=%q} %d\n", result, count); !strings.Contains(metrics, line) {
+			t.Errorf("/metrics has no line %s", line)
 		}
 	}
 }

@@ -44,6 +44,9 @@ func (s *Server) metricsHandler(cfg Config) http.Handler {
 	if cfg.MQTT != nil {
 		r.MustRegister(mqttCollector{cfg.MQTT})
 	}
+	if cfg.Logins != nil {
+		r.MustRegister(loginCollector{cfg.Logins})
+	}
 	if cfg.CPU != nil {
 		r.MustRegister(cpuCollector{cfg.CPU})
 	}

@@ -18,6 +18,7 @@ import (
 	"example.com/ferry/broker"
 	"example.com/ferry/broker/calls"
 	"example.com/ferry/cpu"
+	"example.com/ferry/edge"
 	"example.com/ferry/edge/mqtt"
 	streamweb "example.com/ferry/edge/web"
 	"example.com/ferry/format"
@@ -49,6 +50,7 @@ type Config struct {
 	Bridges       func() []mqttbridge.Stats   // bridges to other MQTT brokers
 	Web           func() []streamweb.Stats    // listeners for HTTP
 	MQTT          func() *mqtt.Server         // listeners for MQTT; it returns nil while there are none
+	Logins        *edge.Logins                // of both
 	Streams       Streams                     // what /api/streams shows
 	Archiver      Archiver                    // what /api/backup saves
 	Proxy         func() proxy.Snapshot       // read for each scrape of /metrics and for /api/proxy
