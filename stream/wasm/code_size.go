@@ -6,7 +6,7 @@ import "example.com/ferry/stream/wasm/internal/meter"
 const (
 	functionSize  = 384  // of a function, whatever is in it
 	codeGrowth    = 8    // bytes of machine code for one of the module
-	compileGrowth = 1536 // bytes that the compiler holds for one of the function that it compiles
+	compileGrowth = 1536 // bytes that the compiler holds for one of a function that it compiles
 	entrySize     = 8    // of an entry of a table
 )
 
@@ -26,7 +26,7 @@ func SizesOf(binary []byte) Sizes {
 	code := int64(s.Functions)*functionSize + int64(s.Code)*codeGrowth
 	return Sizes{
 		Code: code + int64(s.Data),
-		// the compiler has the rewritten module, the machine code twice, and the function that it compiles
+		// the compiler has the rewritten module, the machine code twice, and the two functions that it compiles at a time
 		Compile:  2*int64(len(binary)) + code + int64(s.Largest)*compileGrowth,
 		Instance: s.Entries * entrySize,
 	}

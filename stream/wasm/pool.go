@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"example.com/ferry"
 	"example.com/ferry/cpu"
@@ -55,8 +56,12 @@ var _ ferry.Handler = (*Pool)(nil)
 // compiling has a place for one module: what a compiler needs beside the code that it makes is counted once.
 var compiling = make(chan struct{}, 1)
 
+// compilers is how many functions of the module are compiled at a time. With one, wazero would not look at the context before the whole module is compiled; with
+// more, it does before each function.
+const compilers = 2
+
 // Start compiles a module and makes the first instance, which runs the guest's initialization. Close releases both. One module of the process is compiled at
-// a time. When ctx ends, Start returns its error: a compiler that runs goes on in the background until it has compiled the module, which is then dropped.
+// a time. When ctx ends, Start returns its error: the compiler ends in the background, with the functions that it is at.
 func Start(ctx context.Context, binary []byte, cfg Config) (*Pool, error) {
 	type started struct {
 		pool *Pool
@@ -124,7 +129,7 @@ func (p *Pool) build(ctx context.Context, metered []byte, compiled func()) (err 
 	if err := p.exportWASI(ctx); err != nil {
 		return err
 	}
-	if p.module, err = p.runtime.CompileModule(ctx, metered); err != nil {
+	if p.module, err = p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, compilers), metered); err != nil {
 		return fmt.Errorf("wasm: %s: %w", p.cfg.Name, err)
 	}
 	if err := checkModule(p.module); err != nil {

@@ -4,7 +4,7 @@ package meter
 type Size struct {
 	Functions int   // imports aside
 	Code      int   // bytes of them
-	Largest   int   // bytes of the largest one
+	Largest   int   // bytes of the two largest ones, which may be compiled at a time
 	Data      int   // bytes that the memory of an instance begins with
 	Entries   int64 // that the tables of an instance may have together
 }
@@ -22,9 +22,12 @@ func SizeOf(binary []byte, l Limits) (Size, error) {
 	}
 	if section := m.sections[sectionCode]; section != nil && err == nil {
 		r := &reader{b: section}
+		first, second := 0, 0
 		for range r.count() {
-			s.Largest = max(s.Largest, len(r.take(r.uint32())))
+			size := len(r.take(r.uint32()))
+			first, second = max(first, size), max(second, min(first, size))
 		}
+		s.Largest = first + second
 		err = in(sectionCode, r.err)
 	}
 	if err == nil {
