@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ type devCmd struct {
 func (*devCmd) Help() string {
 	return `It builds the function, runs it in a node of its own, and prints all messages of this node, as ferry sub does. When a file that the build reads is saved with another content, the function is built again and takes the place of the one that runs. If that fails, the one before goes on.
 
-function.yaml has the command that builds it, the tags that it observes, and, by watch, the names of the files that the build reads, such as ["*.go", go.mod, data.json]. The node keeps its token in .ferry-dev.
+function.yaml has the command that builds it, the tags that it observes, and, by watch, the names of the files that the build reads, such as ["*.go", go.mod, data.json]. What a Go file embeds with //go:embed is watched, too. The node keeps its token in .ferry-dev.
 
 Example, in another terminal:
 
@@ -115,6 +116,7 @@ type source struct {
 	modified time.Time
 	size     int64
 	sum      [sha256.Size]byte // of the content
+	embeds   string            // the patterns of a Go file's //go:embed, one a line
 }
 
 // same reports whether both have the same content.
@@ -123,8 +125,16 @@ func (s source) same(other source) bool { return s.sum == other.sum }
 // sources returns the files of the folder that the build reads, without what is built and hidden, and without a file that the output goes to: it changes with
 // each build. A file that is as it was before is not read again, and one that a process still writes, such as tee, is as it was before.
 func (d *development) sources(before map[string]source) map[string]source {
-	all := map[string]source{}
+	all, others := map[string]source{}, map[string]fs.FileInfo{}
 	var changed []string
+	read := func(path string, info fs.FileInfo) {
+		s := source{info.ModTime(), info.Size(), before[path].sum, before[path].embeds}
+		if s != before[path] {
+			s.sum, s.embeds = contentOf(path)
+			changed = append(changed, path)
+		}
+		all[path] = s
+	}
 	var output []fs.FileInfo
 	for _, f := range []*os.File{os.Stdout, os.Stderr} {
 		if info, err := f.Stat(); err == nil {
@@ -140,19 +150,21 @@ func (d *development) sources(before map[string]source) map[string]source {
 			return fs.SkipDir
 		}
 		info, err := entry.Info()
-		if err != nil || slices.ContainsFunc(output, func(o fs.FileInfo) bool { return os.SameFile(o, info) }) {
+		if err != nil || !info.Mode().IsRegular() || slices.ContainsFunc(output, func(o fs.FileInfo) bool { return os.SameFile(o, info) }) {
 			return nil //nolint:nilerr // as above
 		}
-		if info.Mode().IsRegular() && d.project.Reads(name) {
-			s := source{info.ModTime(), info.Size(), before[path].sum}
-			if s != before[path] {
-				s.sum = sumOf(path)
-				changed = append(changed, path)
-			}
-			all[path] = s
+		if d.project.Reads(name) {
+			read(path, info)
+		} else {
+			others[path] = info
 		}
 		return nil
 	})
+	for path, info := range others {
+		if embedded(path, all) {
+			read(path, info)
+		}
+	}
 	if len(changed) == 0 {
 		return all
 	}
@@ -166,14 +178,50 @@ func (d *development) sources(before map[string]source) map[string]source {
 	return all
 }
 
-// sumOf returns the hash of a file's content, or of what can be read of it.
-func sumOf(path string) (sum [sha256.Size]byte) {
+// embedded reports whether one of the files embeds path, by name or with its folder.
+func embedded(path string, files map[string]source) bool {
+	for file, s := range files {
+		below, ok := strings.CutPrefix(path, filepath.Dir(file)+string(filepath.Separator))
+		for ; ok && s.embeds != "" && below != "."; below = filepath.Dir(below) {
+			for pattern := range strings.Lines(s.embeds) {
+				if match, _ := filepath.Match(strings.TrimSuffix(pattern, "\n"), below); match { // the build refuses a malformed pattern
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// contentOf returns the hash of a file's content, or of what can be read of it, and the patterns of files that a Go file embeds.
+func contentOf(path string) (sum [sha256.Size]byte, embeds string) {
+	if filepath.Ext(path) == ".go" {
+		text, _ := os.ReadFile(path)
+		return sha256.Sum256(text), embedsOf(string(text))
+	}
 	h := sha256.New()
 	if f, err := os.Open(path); err == nil {
 		_, _ = io.Copy(h, f)
 		_ = f.Close()
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return [sha256.Size]byte(h.Sum(nil)), ""
+}
+
+// embedsOf returns the patterns of the //go:embed lines of a Go file, one a line.
+func embedsOf(text string) (embeds string) {
+	for line := range strings.Lines(text) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "//go:embed ")
+		for rest = strings.TrimSpace(rest); ok && rest != ""; rest = strings.TrimSpace(rest) {
+			pattern, after, _ := strings.Cut(rest, " ")
+			if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+				pattern, _ = strconv.Unquote(quoted) // it is quoted
+				after = rest[len(quoted):]
+			}
+			embeds += strings.TrimPrefix(pattern, "all:") + "\n"
+			rest = after
+		}
+	}
+	return embeds
 }
 
 // update builds the function, and starts it in place of the one that runs.

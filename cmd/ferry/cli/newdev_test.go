@@ -238,6 +238,34 @@ func TestDevSources(t *testing.T) {
 	}
 }
 
+// TestDevEmbeds: what a Go file embeds is read by the build, whatever function.yaml says.
+func TestDevEmbeds(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"main.go": "package main\n\nimport _ \"embed\"\n\n//go:embed limits.json \"two words.txt\"\nvar limits string\n", "limits.json": "1", "two words.txt": "", "other.json": "",
+		"pages/pages.go": "package pages\n\nvar (\n\t//go:embed all:html *.css\n\tfiles embed.FS\n)\n", "pages/html/deep/index.html": "", "pages/a.css": "", "a.css": "",
+	}
+	want := []string{"limits.json", "main.go", "pages/a.css", "pages/html/deep/index.html", "pages/pages.go", "two words.txt"}
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, filepath.Join(dir, name), text)
+	}
+	d := &development{dir: dir, project: scaffold.Project{Build: []string{"go"}, Watch: []string{"*.go"}}}
+	first := d.sources(nil)
+	for i := range want {
+		want[i] = filepath.Join(dir, want[i])
+	}
+	if got := slices.Sorted(maps.Keys(first)); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	writeText(t, filepath.Join(dir, "limits.json"), "22")
+	if again := d.sources(first); maps.EqualFunc(first, again, source.same) || !maps.Equal(again, d.sources(again)) {
+		t.Error("another content of an embedded file makes no difference")
+	}
+}
+
 // TestDevWatch: a pattern that matches no name of a file is refused.
 func TestDevWatch(t *testing.T) {
 	dir := t.TempDir()
