@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"html"
@@ -36,8 +37,8 @@ func main() {
 	source := flag.String("source", "", "where the files of the repository are on the web: links to what is no page lead there, and without it are text")
 	flag.Parse()
 	s := site{root: os.DirFS(".."), out: *out, source: *source, names: []string{"README.md"}}
-	if err := s.make(); err != nil {
-		log.Fatal("docs: ", err)
+	if s.make(); s.err != nil {
+		log.Fatal("docs: ", s.err)
 	}
 	fmt.Printf("%d pages: %s\n", len(s.names), filepath.Join(*out, "index.html"))
 }
@@ -48,6 +49,7 @@ type site struct {
 	names       []string // of the pages, which grow by what they link to
 	navigation  []group
 	index       []section
+	err         error // the first one
 }
 
 // group is a row of the navigation: a title, and links from the top of the site.
@@ -63,52 +65,33 @@ type page struct {
 	Navigation []group
 }
 
-func (s *site) make() error {
+func (s *site) make() {
 	pages, err := fs.Glob(s.root, "docs/*.md")
-	if err != nil {
-		return err
-	}
+	s.failed(err)
 	s.names = append(s.names, pages...)
 	layout := template.Must(template.ParseFS(files, "page.html"))
 	for i := 0; i < len(s.names); i++ {
 		name := s.names[i]
 		p := page{Top: strings.Repeat("../", strings.Count(name, "/"))}
-		body, err := s.render(name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+		body := s.render(name)
 		p.Body, p.Title = template.HTML(body), s.sections(name, body)
 		if name == "README.md" {
-			if err := s.navigate(body); err != nil {
-				return err
-			}
+			s.navigate(body)
 		}
 		for _, g := range s.navigation {
 			g.Links = template.HTML(strings.NewReplacer(`href="`+address(name)+`"`, `aria-current="page" href="#"`, `href="`, `href="`+p.Top).Replace(string(g.Links)))
 			p.Navigation = append(p.Navigation, g)
 		}
 		var b bytes.Buffer
-		if err := layout.Execute(&b, p); err != nil {
-			return err
-		}
-		if err := s.write(address(name), b.Bytes()); err != nil {
-			return err
-		}
+		s.failed(layout.Execute(&b, p))
+		s.write(address(name), b.Bytes())
 	}
 	index, err := json.Marshal(s.index)
-	if err != nil {
-		return err
-	}
+	s.failed(err)
+	s.write("index.js", append([]byte("const index = "), index...))
 	for _, name := range []string{"site.css", "search.js"} {
-		data, err := files.ReadFile(name)
-		if err == nil {
-			err = s.write(name, data)
-		}
-		if err != nil {
-			return err
-		}
+		s.write(name, s.read(files, name))
 	}
-	return s.write("index.js", append([]byte("const index = "), index...))
 }
 
 var (
@@ -116,29 +99,18 @@ var (
 	image   = regexp.MustCompile(`<img src="([^":]*)"`)
 	heading = regexp.MustCompile(`(?s)<h[1-6] id="([^"]*)">(.*?)</h[1-6]>`)
 	row     = regexp.MustCompile(`(?s)<tr>\s*<td>(.*?)</td>\s*<td>(.*?)</td>\s*</tr>`)
+	inline  = regexp.MustCompile(`</?(a|code|em|strong)\b[^>]*>`)
 	tag     = regexp.MustCompile(`<[^>]*>`)
 )
 
 // render returns the HTML of a page, copies its images, and adds the pages that it links to.
-func (s *site) render(name string) (string, error) {
-	text, err := fs.ReadFile(s.root, name)
-	if err != nil {
-		return "", err
-	}
+func (s *site) render(name string) string {
 	var b bytes.Buffer
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	if err := md.Convert(text, &b, parser.WithContext(parser.NewContext(parser.WithIDs(anchors{})))); err != nil {
-		return "", err
-	}
+	s.failed(md.Convert(s.read(s.root, name), &b, parser.WithContext(parser.NewContext(parser.WithIDs(anchors{})))))
 	for _, found := range image.FindAllStringSubmatch(b.String(), -1) {
 		file := path.Join(path.Dir(name), found[1])
-		data, err := fs.ReadFile(s.root, file)
-		if err == nil {
-			err = s.write(file, data)
-		}
-		if err != nil {
-			return "", err
-		}
+		s.write(file, s.read(s.root, file))
 	}
 	return link.ReplaceAllStringFunc(b.String(), func(a string) string {
 		m := link.FindStringSubmatch(a)
@@ -155,26 +127,25 @@ func (s *site) render(name string) (string, error) {
 			s.names = append(s.names, file)
 		}
 		return fmt.Sprintf(`<a href="%s%s">%s</a>`, strings.TrimSuffix(target, path.Base(target))+path.Base(address(file)), anchor, label)
-	}), nil
+	})
 }
 
 // navigate takes the navigation from the table below Documentation in README.md.
-func (s *site) navigate(body string) error {
+func (s *site) navigate(body string) {
 	_, table, _ := strings.Cut(body, ` id="documentation"`)
 	for _, m := range row.FindAllStringSubmatch(table, -1) {
 		links := strings.Join(link.FindAllString(m[2], -1), "\n")
 		s.navigation = append(s.navigation, group{template.HTML(m[1]), template.HTML(links)})
 	}
 	if s.navigation == nil {
-		return fmt.Errorf("README.md has no table below the heading Documentation")
+		s.failed(errors.New("README.md has no table below the heading Documentation"))
 	}
-	return nil
 }
 
 // sections adds the sections of a page to the index, and returns the title of the page.
 func (s *site) sections(name, body string) (title string) {
 	plain := func(text string) string {
-		return html.UnescapeString(strings.Join(strings.Fields(tag.ReplaceAllString(text, " ")), " "))
+		return html.UnescapeString(strings.Join(strings.Fields(tag.ReplaceAllString(inline.ReplaceAllString(text, ""), " ")), " "))
 	}
 	places := heading.FindAllStringSubmatchIndex(body, -1)
 	for i, at := range places {
@@ -189,12 +160,18 @@ func (s *site) sections(name, body string) (title string) {
 	return title
 }
 
-func (s *site) write(name string, data []byte) error {
+func (s *site) failed(err error) { s.err = cmp.Or(s.err, err) }
+
+func (s *site) read(from fs.FS, name string) []byte {
+	data, err := fs.ReadFile(from, name)
+	s.failed(err)
+	return data
+}
+
+func (s *site) write(name string, data []byte) {
 	file := filepath.Join(s.out, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(file, data, 0o644)
+	s.failed(os.MkdirAll(filepath.Dir(file), 0o755))
+	s.failed(os.WriteFile(file, data, 0o644))
 }
 
 // address returns where the page of a file is in the site.

@@ -107,7 +107,7 @@ func runSteps(t *testing.T, steps []pageStep) {
 			readers, writers = append(readers, r), append(writers, w)
 		}
 	}
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(5 * time.Minute)
 	ctx, cancel := context.WithDeadline(t.Context(), deadline)
 	defer cancel()
 	cmd := process(ctx, needs.Program(t, "sh"))
