@@ -55,7 +55,6 @@ require (
 	github.com/Jeffail/shutdown v1.0.0 // indirect
 	github.com/OneOfOne/xxhash v1.2.8 // indirect
 	github.com/akutz/memconn v0.1.0 // indirect
-	github.com/alecthomas/kong v1.17.0 // indirect
 	github.com/alitto/pond v1.9.2 // indirect
 	github.com/anacrolix/go-libutp v1.5.1 // indirect
 	github.com/anacrolix/log v0.13.1 // indirect
@@ -175,7 +174,6 @@ require (
 	github.com/rs/xid v1.4.0 // indirect
 	github.com/rubyist/circuitbreaker v2.2.1+incompatible // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
 	github.com/segmentio/ksuid v1.0.4 // indirect
 	github.com/shirou/gopsutil/v4 v4.26.10 // indirect
 	github.com/sirupsen/logrus v1.9.4 // indirect

@@ -3,10 +3,10 @@ package stream
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
 
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/protocol/native"
 )
 
@@ -45,16 +45,13 @@ func ParseFrom(s string) (From, error) {
 	return FromTime(t), nil
 }
 
-// durableName matches the name of a durable.
-var durableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // checkStored checks the fields of a function that reads a stream.
 func (f *Function) checkStored() error {
 	stored := f.Durable != "" || f.From != From{}
 	switch {
 	case !stored:
 		return nil
-	case f.Durable != "" && !durableName.MatchString(f.Durable):
+	case f.Durable != "" && !naming.Valid(f.Durable):
 		return fmt.Errorf("stream: Function.Durable is %q: want 1 to 64 letters, digits, hyphens and underscores", f.Durable)
 	case f.Durable != "" && len(f.Observe) > 1:
 		return fmt.Errorf("stream: Function.Observe has %d filters: a function with a Durable has one", len(f.Observe))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"regexp"
 	"time"
 
 	"example.com/ferry/broker/internal/outlet"
@@ -13,6 +12,7 @@ import (
 	delivery "example.com/ferry/broker/stored/internal/durable"
 	"example.com/ferry/engine"
 	"example.com/ferry/internal/clock"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
 )
@@ -51,9 +51,6 @@ type Sub struct {
 	revoked   error // why the subscription ended before; guarded by the lock of Subs
 }
 
-// durableName is what names of durables look like: they are names of cursors.
-var durableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 func badRequest(format string, args ...any) error {
 	return &native.Error{Code: native.CodeBadRequest, Reason: fmt.Sprintf(format, args...)}
 }
@@ -70,7 +67,7 @@ func NewSub(c Client, v native.SubFrame, handle any) (*Sub, error) {
 		return nil, badRequest("group %q with a subscription that reads a stream: name a durable instead, whose members share the messages", v.Group)
 	case v.Addressed:
 		return nil, badRequest("addressed messages are not stored: subscribe to them live")
-	case v.Durable != "" && !durableName.MatchString(v.Durable):
+	case v.Durable != "" && !naming.Valid(v.Durable):
 		return nil, badRequest("durable %q: a name has 1 to 64 letters, digits, - and _", v.Durable)
 	}
 	p, err := routes.ParsePredicate(v.Where)

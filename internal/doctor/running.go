@@ -86,19 +86,20 @@ func (x *exam) runningMetrics() {
 	if successful, ok := r.lookup("ferry_config_last_reload_successful"); ok && successful == 0 {
 		x.fault(Finding{What: "the node has refused the configuration that it read last, and runs the one before", Where: "ferry_config_last_reload_successful", Why: "the next start fails, or brings other settings than those that run", Mend: "ferry diff -c FILE says why"})
 	}
-	if m := versionMetric.FindStringSubmatch(r.Metrics); m != nil && r.Version != "" && m[1] != r.Version {
+	if m := regexp.MustCompile(versionMetric).FindStringSubmatch(r.Metrics); m != nil && r.Version != "" && m[1] != r.Version {
 		x.warning(Finding{What: fmt.Sprintf("the node runs version %s, and this ferry is %s", m[1], r.Version), Where: "ferry_build_info", Why: "what this command checks may not hold for the node", Mend: "ferry upgrade replaces the process by the new binary at the same path"})
 	}
-	for _, m := range certificateErrors.FindAllStringSubmatch(r.Metrics, maxTargets) {
+	for _, m := range regexp.MustCompile(certificateErrors).FindAllStringSubmatch(r.Metrics, maxTargets) {
 		if m[2] != "0" {
 			x.warning(Finding{What: "the node could not use a changed certificate file: " + m[1], Where: "ferry_certificate_reloads_total", Why: "it goes on with the content before, until that expires", Mend: "write certificate and key that belong together; the log says what is wrong"})
 		}
 	}
 }
 
-var (
-	versionMetric     = regexp.MustCompile(`(?m)^ferry_build_info\{.*version="([^"]*)".*\} 1$`)
-	certificateErrors = regexp.MustCompile(`(?m)^ferry_certificate_reloads_total\{file="([^"]*)".*result="error"\} (\S+)$`)
+// What the doctor looks for in the metrics: regular expressions, which nothing else in the program needs.
+const (
+	versionMetric     = `(?m)^ferry_build_info\{.*version="([^"]*)".*\} 1$`
+	certificateErrors = `(?m)^ferry_certificate_reloads_total\{file="([^"]*)".*result="error"\} (\S+)$`
 )
 
 // metric returns the value of a metric without labels; 0 if there is none.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"hash"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/pki"
 )
 
@@ -62,8 +62,15 @@ const (
 	FunctionManifest = "deployment.json"
 )
 
-// functionFile matches the files of a deployed function.
-var functionFile = regexp.MustCompile(`^` + Functions + `/[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}/(` + regexp.QuoteMeta(FunctionManifest) + `|[0-9]{1,9}\.wasm)$`)
+// isFunctionFile reports whether a name is that of a file of a deployed function.
+func isFunctionFile(name string) bool {
+	part := strings.Split(name, "/")
+	if len(part) != 3 || part[0] != Functions || !naming.ValidWith(part[1], ".") || part[1][0] == '.' {
+		return false
+	}
+	version, module := strings.CutSuffix(part[2], ".wasm")
+	return part[2] == FunctionManifest || module && 0 < len(version) && len(version) < 10 && strings.Trim(version, "0123456789") == ""
+}
 
 // FileOf returns the file with this name; slashes separate directories. ok is false if an archive has no file of this name.
 func FileOf(name string) (f File, ok bool) {
@@ -72,7 +79,7 @@ func FileOf(name string) (f File, ok bool) {
 			return f, true
 		}
 	}
-	return File{name, 0o600}, functionFile.MatchString(name)
+	return File{name, 0o600}, isFunctionFile(name)
 }
 
 // The names of entries.
@@ -82,9 +89,6 @@ const (
 	streamsPrefix = "streams/"
 	sumEntry      = "sha256"
 )
-
-// streamName matches the name of a stream.
-var streamName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // partName returns the name of a part of a stream.
 func partName(stream string, part int) string {
@@ -96,7 +100,7 @@ func parsePart(name string) (stream string, part int, ok bool) {
 	rest, ok := strings.CutPrefix(name, streamsPrefix)
 	stream, number, found := strings.Cut(rest, "/")
 	part, err := strconv.Atoi(number)
-	return stream, part, ok && found && err == nil && part >= 0 && streamName.MatchString(stream) && name == partName(stream, part)
+	return stream, part, ok && found && err == nil && part >= 0 && naming.Valid(stream) && name == partName(stream, part)
 }
 
 // addSum adds an entry to the sum over an archive.

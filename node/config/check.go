@@ -6,13 +6,13 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/invalid"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/upstream"
@@ -49,7 +49,7 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 		errs.add("data_dir", "empty: name a directory")
 	}
 	for i, name := range c.Names {
-		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
+		if _, err := netip.ParseAddr(name); err != nil && !isHostName(name) {
 			errs.add(fmt.Sprintf("names[%d]", i), "%q is no host name and no IP address: write it without scheme and port, as edge-1.example.com or 192.0.2.7", name)
 		}
 	}
@@ -214,8 +214,15 @@ func (l Limits) check(errs *configErrors) {
 	}
 }
 
-// hostName matches a DNS name without wildcards. RFC 1123, section 2.1.
-var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$`)
+// isHostName reports whether s is a DNS name without wildcards. RFC 1123, section 2.1.
+func isHostName(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if !naming.Valid(label) || len(label) > 63 || strings.Contains(label, "_") || strings.Trim(label, "-") != label {
+			return false
+		}
+	}
+	return true
+}
 
 func isLoopback(hostport string) bool {
 	host, _, err := net.SplitHostPort(hostport)

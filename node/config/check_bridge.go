@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/mqtt"
 	"example.com/ferry/transport"
@@ -25,7 +26,7 @@ func (c *Config) checkBridges(errs *configErrors) {
 		at := fmt.Sprintf("bridges[%d].", i)
 		if first, taken := names[b.Name]; taken {
 			errs.add(at+"name", "%q is the name of bridges[%d] already: give this one a name of its own", b.Name, first)
-		} else if !streamNames.MatchString(b.Name) {
+		} else if !naming.Valid(b.Name) {
 			errs.add(at+"name", "%q is no name: want 1 to 64 letters, digits, - and _", b.Name)
 		} else {
 			names[b.Name] = i

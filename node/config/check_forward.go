@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/transport"
 )
@@ -17,7 +18,7 @@ func (c *Config) checkForward(transports []transport.Descriptor, errs *configErr
 		at := fmt.Sprintf("forward[%d].", i)
 		if first, taken := names[f.Name]; taken {
 			errs.add(at+"name", "%q is the name of forward[%d] already: give this one a name of its own", f.Name, first)
-		} else if !streamNames.MatchString(f.Name) {
+		} else if !naming.Valid(f.Name) {
 			errs.add(at+"name", "%q is no name: want 1 to 64 letters, digits, - and _", f.Name)
 		} else {
 			names[f.Name] = i

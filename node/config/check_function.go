@@ -3,18 +3,15 @@ package config
 import (
 	"fmt"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/ferry/field"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/stream"
 )
-
-// functionName matches a name, which is part of URLs of the admin server.
-var functionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // checkFunctions checks the functions and their pool. known are the valid values of run.
 func (c *Config) checkFunctions(known []string, errs *configErrors) {
@@ -26,7 +23,7 @@ func (c *Config) checkFunctions(known []string, errs *configErrors) {
 		at := fmt.Sprintf("functions[%d].", i)
 		if other, taken := names[f.Name]; taken {
 			errs.add(at+"name", "%q is taken by %s: names are unique", f.Name, other)
-		} else if !functionName.MatchString(f.Name) {
+		} else if !naming.ValidWith(f.Name, ".") {
 			errs.add(at+"name", "%q is no name: want 1 to 64 letters, digits, dots, hyphens and underscores", f.Name)
 		}
 		names[f.Name] = fmt.Sprintf("functions[%d]", i)
@@ -88,9 +85,6 @@ func (f Function) check(at string, known []string, errs *configErrors) {
 	}
 }
 
-// durableName matches the name of a durable.
-var durableName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
 // checkStored checks a function that reads a stream.
 func (f Function) checkStored(at string, streams []Stream, errs *configErrors) {
 	if f.From != "" {
@@ -100,7 +94,7 @@ func (f Function) checkStored(at string, streams []Stream, errs *configErrors) {
 	}
 	key := "from"
 	switch {
-	case f.Durable != "" && !durableName.MatchString(f.Durable):
+	case f.Durable != "" && !naming.Valid(f.Durable):
 		errs.add(at+"durable", "%q is no name: want 1 to 64 letters, digits, hyphens and underscores", f.Durable)
 		return
 	case f.Durable != "":

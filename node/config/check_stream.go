@@ -3,20 +3,17 @@ package config
 import (
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"example.com/ferry/field"
 	"example.com/ferry/internal/certs"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/phrase"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/transport"
 )
-
-// streamNames matches the name of a stream, which is part of URLs of the admin server.
-var streamNames = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // checkStreams checks the engine and what it is to store. known are the engines of the program.
 func (c *Config) checkStreams(known []EngineDescriptor, errs *configErrors) {
@@ -26,7 +23,7 @@ func (c *Config) checkStreams(known []EngineDescriptor, errs *configErrors) {
 		at := fmt.Sprintf("streams[%d].", i)
 		if first, taken := names[s.Name]; taken {
 			errs.add(at+"name", "%q is the name of streams[%d] already: give this one a name of its own", s.Name, first)
-		} else if !streamNames.MatchString(s.Name) && len(s.Tags) > 0 {
+		} else if !naming.Valid(s.Name) && len(s.Tags) > 0 {
 			errs.add(at+"name", "%q is no name: want 1 to 64 letters, digits, - and _", s.Name)
 		} else {
 			names[s.Name] = i

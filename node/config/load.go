@@ -91,7 +91,7 @@ func (s *Source) decoded() (cfg *Config, errs Errors) {
 		if err != nil {
 			return nil, s.yamlError(err)
 		}
-		if errs := s.checkSchema(raw); errs != nil {
+		if errs := s.checkSchema(compiled(), raw, nil); errs != nil {
 			return nil, errs
 		}
 		for _, section := range []string{"listeners", "proxy"} {

@@ -2,13 +2,12 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"example.com/ferry/format"
 	formatjson "example.com/ferry/format/json"
@@ -161,8 +160,10 @@ func (d *decodedRoutes) add(line string, before *decodedRoutes) *Error {
 	if err := (formatjson.Format{}).Validate([]byte(line), format.Options{}); err != nil {
 		return &Error{Reason: err.Error()}
 	}
-	raw, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-	if err != nil {
+	var raw any
+	values := json.NewDecoder(strings.NewReader(line))
+	values.UseNumber()
+	if err := values.Decode(&raw); err != nil {
 		return &Error{Reason: err.Error()}
 	}
 	object, isObject := raw.(map[string]any)
@@ -176,8 +177,11 @@ func (d *decodedRoutes) add(line string, before *decodedRoutes) *Error {
 	if d.list = cmp.Or(d.list, kind); d.list != kind {
 		return &Error{Reason: fmt.Sprintf("one of %s after lines with %s: a file has either routes, or virtual hosts with their routes", kind, d.list)}
 	}
-	if err := routesSchema(kind).Validate(raw); err != nil {
-		return d.explain(err)
+	within := []string{"proxy", "listeners", "0", kind, "0"}
+	if errs := (&Source{docs: []*document{{}}}).checkSchema(compiled().at(within), raw, within); errs != nil {
+		first := errs[0]
+		first.Field = strings.TrimPrefix(strings.TrimPrefix(first.Field, dotted(within)), ".")
+		return first
 	}
 	var wrong *unfit
 	if kind == hostsList {
@@ -191,23 +195,6 @@ func (d *decodedRoutes) add(line string, before *decodedRoutes) *Error {
 		return &Error{Field: dotted(wrong.path), Reason: wrong.reason}
 	}
 	return nil
-}
-
-// explain returns the first thing that is wrong in an entry, by its schema.
-func (d *decodedRoutes) explain(err error) *Error {
-	failed, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // Validate documents this type, unwrapped
-	if !ok {
-		return &Error{Reason: err.Error()}
-	}
-	within := []string{"proxy", "listeners", "0", d.list, "0"}
-	found := (&Source{docs: []*document{{}}, prefix: within}).explain(failed)[0]
-	found.Field = strings.TrimPrefix(strings.TrimPrefix(found.Field, dotted(within)), ".")
-	return found
-}
-
-// routesSchema returns the schema of the entries of a list.
-func routesSchema(kind string) *jsonschema.Schema {
-	return itemSchema(fieldSchema(itemSchema(fieldSchema(fieldSchema(compiled(), "proxy"), "listeners")), kind))
 }
 
 // inRoutes returns an error at the line of a file of routes that has the value at path, or nil if no such file has it.

@@ -1,17 +1,16 @@
 package config
 
 import (
-	"bytes"
 	_ "embed"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"example.com/ferry/internal/duration"
 )
@@ -25,72 +24,178 @@ var Schema []byte
 
 const sizePattern = `^[0-9]+ ?(B|KiB|MiB|GiB|kB|MB|GB)?$`
 
-// patternHint is what to say about text that does not match a pattern.
-var patternHint = map[string]string{
-	duration.Pattern: "is not a duration: write 100ms, 10s, 1m30s or 7d",
-	sizePattern:      "is not a size: write 512, 64KiB or 1MiB",
+// patterns has each pattern of the schema, and what to say about text that does not match it.
+var patterns = map[string]struct {
+	*regexp.Regexp
+	hint string
+}{
+	duration.Pattern: {regexp.MustCompile(duration.Pattern), "is not a duration: write 100ms, 10s, 1m30s or 7d"},
+	sizePattern:      {regexp.MustCompile(sizePattern), "is not a size: write 512, 64KiB or 1MiB"},
 }
 
-var compiled = sync.OnceValue(func() *jsonschema.Schema {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
-	if err != nil {
-		panic(err) // the embedded file is ours, and TestSchema compiles it
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("ferry.schema.json", doc); err != nil {
-		panic(err)
-	}
-	return c.MustCompile("ferry.schema.json")
-})
+// schema is the part of JSON Schema that ferry.schema.json uses: what a value may be. An object has no fields but those named.
+type schema struct {
+	Types      types              `json:"type"`
+	Enum       []string           `json:"enum"`
+	Pattern    string             `json:"pattern"` // a key of patterns
+	Minimum    *float64           `json:"minimum"`
+	Items      *schema            `json:"items"`
+	Required   []string           `json:"required"`
+	Properties map[string]*schema `json:"properties"`
+	Others     others             `json:"additionalProperties"`
+}
 
-// checkSchema returns all places where raw, the document as plain values, differs from the schema.
-func (s *Source) checkSchema(raw any) Errors {
-	err := compiled().Validate(raw)
-	if err == nil {
+// types are the types of a value: one name, or a list.
+type types []string
+
+func (t *types) UnmarshalJSON(text []byte) error {
+	if text[0] == '[' {
+		return json.Unmarshal(text, (*[]string)(t))
+	}
+	*t = types{""}
+	return json.Unmarshal(text, &(*t)[0])
+}
+
+// others is the schema of fields with any name; nil, in JSON false, if there are none.
+type others struct{ *schema }
+
+func (o *others) UnmarshalJSON(text []byte) error {
+	if string(text) == "false" {
 		return nil
 	}
-	failed, ok := err.(*jsonschema.ValidationError) //nolint:errorlint // Validate documents this type, unwrapped
-	if !ok {
-		return Errors{{File: s.Name(), Reason: err.Error()}}
-	}
-	return s.explain(failed)
+	return json.Unmarshal(text, &o.schema)
 }
 
-func (s *Source) explain(v *jsonschema.ValidationError) Errors {
-	if len(v.Causes) > 0 {
-		var errs Errors
-		for _, c := range v.Causes {
-			errs = append(errs, s.explain(c)...)
+// compiled returns the schema of the whole file.
+var compiled = sync.OnceValue(func() *schema {
+	var of schema
+	if err := json.Unmarshal(Schema, &of); err != nil {
+		panic(err) // the embedded file is ours
+	}
+	return &of
+})
+
+// field returns the schema of a field of an object; nil if there is none.
+func (of *schema) field(name string) *schema {
+	switch {
+	case of == nil:
+		return nil
+	case of.Properties[name] != nil:
+		return of.Properties[name]
+	}
+	return of.Others.schema
+}
+
+// item returns the schema of the entries of a list; nil if there is none.
+func (of *schema) item() *schema {
+	if of == nil {
+		return nil
+	}
+	return of.Items
+}
+
+// at returns the schema of the value at a path; nil if there is none.
+func (of *schema) at(path []string) *schema {
+	for _, step := range path {
+		if next := of.field(step); next != nil {
+			of = next
+		} else {
+			of = of.item()
 		}
+	}
+	return of
+}
+
+// allows returns whether v, whose type has this name, has one of the types.
+func (t types) allows(v any, name string) bool {
+	if slices.Contains(t, name) {
+		return true
+	}
+	number, _ := numberOf(v)
+	return name == "number" && slices.Contains(t, "integer") && math.Trunc(number) == number
+}
+
+// typeOf returns JSON Schema's name for the type of a value.
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return "infinity or NaN"
+	}
+	return "number"
+}
+
+// numberOf returns a number as the YAML library and encoding/json decode it.
+func numberOf(v any) (number float64, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case json.Number:
+		number, _ = v.Float64() // infinite if it is out of range
+		return number, true
+	}
+	return 0, false
+}
+
+// checkSchema returns all places where v, the value at path, differs from its schema.
+func (s *Source) checkSchema(of *schema, v any, path []string) (errs Errors) {
+	wrong := func(reason string, args ...any) {
+		errs = append(errs, s.errorAtValue(path, fmt.Sprintf(reason, args...)))
+	}
+	name := typeOf(v)
+	if !of.Types.allows(v, name) {
+		wrong("%s where %s is expected%s", name, strings.Join(of.Types, " or "), typeHint(name, of.Types))
 		return errs
 	}
-	at := slices.Concat(s.prefix, v.InstanceLocation)
-	switch k := v.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		var errs Errors
-		for _, name := range k.Properties {
-			errs = append(errs, s.errorAtKey(append(slices.Clone(at), name), "unknown field"+advice(at, name)))
+	switch v := v.(type) {
+	case map[string]any:
+		missing := slices.DeleteFunc(slices.Clone(of.Required), func(name string) bool { _, has := v[name]; return has })
+		if len(missing) > 0 {
+			wrong("missing field %s", strings.Join(missing, ", "))
 		}
-		return errs
-	case *kind.Required:
-		return Errors{s.errorAtValue(at, fmt.Sprintf("missing field %s", strings.Join(k.Missing, ", ")))}
-	case *kind.Enum:
-		var want []string
-		for _, w := range k.Want {
-			want = append(want, fmt.Sprint(w))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at := slices.Concat(path, []string{name})
+			if field := of.field(name); field != nil {
+				errs = append(errs, s.checkSchema(field, v[name], at)...)
+			} else {
+				errs = append(errs, s.errorAtKey(at, "unknown field"+advice(path, name, of)))
+			}
 		}
-		return Errors{s.errorAtValue(at, fmt.Sprintf("%q is not one of %s%s", fmt.Sprint(k.Got), strings.Join(want, ", "), closest(fmt.Sprint(k.Got), want)))}
-	case *kind.Pattern:
-		return Errors{s.errorAtValue(at, fmt.Sprintf("%q %s", k.Got, patternHint[k.Want]))}
-	case *kind.Type:
-		return Errors{s.errorAtValue(at, fmt.Sprintf("%s where %s is expected%s", k.Got, strings.Join(k.Want, " or "), typeHint(k)))}
+	case []any:
+		for i, entry := range v {
+			errs = append(errs, s.checkSchema(of.Items, entry, append(path, strconv.Itoa(i)))...)
+		}
+	case string:
+		if of.Enum != nil && !slices.Contains(of.Enum, v) {
+			wrong("%q is not one of %s%s", v, strings.Join(of.Enum, ", "), closest(v, of.Enum))
+		}
+		if p := patterns[of.Pattern]; p.Regexp != nil && !p.MatchString(v) {
+			wrong("%q %s", v, p.hint)
+		}
 	default:
-		return Errors{s.errorAtValue(at, k.LocalizedString(message.NewPrinter(language.English)))}
+		if number, ok := numberOf(v); ok && of.Minimum != nil && number < *of.Minimum {
+			wrong("%v is less than %v", v, *of.Minimum)
+		}
 	}
+	return errs
 }
 
-// advice returns what to write instead of the unknown field name of the object at path.
-func advice(path []string, name string) string {
+// advice returns what to write instead of the unknown field name of the object at path, which has the schema of.
+func advice(path []string, name string, of *schema) string {
 	if name == "engine" && len(path) == 2 && path[0] == "streams" {
 		return ": all streams have one engine: write engine: {address: memory} or engine: {address: embedded} at the top of the file"
 	}
@@ -100,35 +205,15 @@ func advice(path []string, name string) string {
 	if name == "drain_timeout" && len(path) == 1 && path[0] == "limits" {
 		return ": write drain: {timeout: 10s} at the top of the file"
 	}
-	return suggest(name, fieldsAt(path))
+	return suggest(name, slices.Sorted(maps.Keys(of.Properties)))
 }
 
-func typeHint(k *kind.Type) string {
+func typeHint(got string, want types) string {
 	switch {
-	case k.Got == "null":
+	case got == "null":
 		return ": write a value or leave the line out"
-	case slices.Equal(k.Want, []string{"string"}) && (k.Got == "number" || k.Got == "boolean"):
+	case slices.Equal(want, types{"string"}) && (got == "number" || got == "boolean"):
 		return `: put it in quotes, and give a duration its unit ("10s")`
 	}
 	return ""
-}
-
-// fieldsAt returns the field names that the schema has for the object at path.
-func fieldsAt(path []string) []string {
-	s := compiled()
-	for _, step := range path {
-		if next := s.Properties[step]; next != nil {
-			s = next
-			continue
-		}
-		if items, ok := s.Items2020, s.Items2020 != nil; ok {
-			s = items
-		}
-	}
-	var names []string
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

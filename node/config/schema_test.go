@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +37,43 @@ func TestSchema(t *testing.T) {
 	if !bytes.Equal(Schema, want) {
 		t.Error("ferry.schema.json is not what Config says: run make gen")
 	}
+}
+
+// TestKeywords: checkSchema knows each keyword and each pattern of the schema, and takes an object for one that has no further fields.
+func TestKeywords(t *testing.T) {
+	known := []string{"$schema", "title", "description", "default", "type", "enum", "pattern", "minimum", "items", "required", "properties", "additionalProperties"}
+	var walk func(at string, of any)
+	walk = func(at string, of any) {
+		s, ok := of.(map[string]any)
+		if !ok {
+			t.Fatalf("%s: %v is no schema", at, of)
+		}
+		for keyword := range s {
+			if !slices.Contains(known, keyword) {
+				t.Errorf("%s: unknown keyword %s", at, keyword)
+			}
+		}
+		if pattern, has := s["pattern"].(string); has && patterns[pattern].Regexp == nil {
+			t.Errorf("%s: unknown pattern %s", at, pattern)
+		}
+		fields, isObject := s["properties"].(map[string]any)
+		if s["type"] == nil || isObject && s["additionalProperties"] != false || s["type"] == "array" && s["items"] == nil {
+			t.Errorf("%s: %v lacks a keyword", at, s)
+		}
+		for name, field := range fields {
+			walk(at+"."+name, field)
+		}
+		for _, below := range []any{s["items"], s["additionalProperties"]} {
+			if below != nil && below != false {
+				walk(at+"[]", below)
+			}
+		}
+	}
+	var all any
+	if err := json.Unmarshal(Schema, &all); err != nil {
+		t.Fatal(err)
+	}
+	walk("", all)
 }
 
 // generate returns the schema of Config.

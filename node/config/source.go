@@ -33,7 +33,6 @@ type Source struct {
 
 	routes []*routesFile
 	memory routesMemory // what the next reading shares with this one
-	prefix []string     // of the paths that explain is called for
 
 	env         func(name string) (string, bool)
 	files       func(path string) ([]byte, error)      // nil: those of the disk

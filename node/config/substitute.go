@@ -9,7 +9,6 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // substitution puts the values of expressions into the tree of one file. It works on the scalars of the parsed YAML: a value can be
@@ -20,22 +19,22 @@ type substitution struct {
 	done   map[ast.Node]bool // nodes that aliases share: mappings and lists are visited once
 }
 
-// walk replaces the expressions below n, and returns what stands in the place of n. schema is that of n; nil if n is unknown there.
-func (s *substitution) walk(n ast.Node, schema *jsonschema.Schema) ast.Node {
+// walk replaces the expressions below n, and returns what stands in the place of n. of is the schema of n; nil if n is unknown there.
+func (s *substitution) walk(n ast.Node, of *schema) ast.Node {
 	switch v := n.(type) {
 	case *ast.AnchorNode:
-		v.Value = s.walk(v.Value, schema)
+		v.Value = s.walk(v.Value, of)
 	case *ast.TagNode:
-		v.Value = s.walk(v.Value, schema)
+		v.Value = s.walk(v.Value, of)
 	case *ast.MappingNode, *ast.MappingValueNode:
 		if s.done[n] {
 			return n
 		}
 		s.done[n] = true
 		for _, kv := range pairs(n) {
-			below := schema
+			below := of
 			if kv.Key.GetToken().Value != "<<" { // what is merged has the fields of this mapping
-				below = fieldSchema(schema, kv.Key.GetToken().Value)
+				below = of.field(kv.Key.GetToken().Value)
 			}
 			kv.Value = s.walk(kv.Value, below)
 		}
@@ -45,18 +44,18 @@ func (s *substitution) walk(n ast.Node, schema *jsonschema.Schema) ast.Node {
 		}
 		s.done[n] = true
 		for i := range v.Values {
-			v.Values[i] = s.walk(v.Values[i], itemSchema(schema))
+			v.Values[i] = s.walk(v.Values[i], of.item())
 		}
 	case *ast.StringNode:
-		return s.scalar(v, v, schema)
+		return s.scalar(v, v, of)
 	case *ast.LiteralNode:
-		return s.scalar(v, v.Value, schema)
+		return s.scalar(v, v.Value, of)
 	}
 	return n
 }
 
 // scalar returns what stands in the place of n, whose text is that of text.
-func (s *substitution) scalar(n ast.Node, text *ast.StringNode, schema *jsonschema.Schema) ast.Node {
+func (s *substitution) scalar(n ast.Node, text *ast.StringNode, of *schema) ast.Node {
 	if !strings.Contains(text.Value, "${") {
 		return n
 	}
@@ -80,7 +79,7 @@ func (s *substitution) scalar(n ast.Node, text *ast.StringNode, schema *jsonsche
 		tk = again(tk)
 	}
 	s.done[n] = true
-	n = typed(tk, value, schema)
+	n = typed(tk, value, of)
 	if secret {
 		s.source.secretNodes[n] = true
 	}
@@ -100,10 +99,10 @@ func again(tk *token.Token) *token.Token {
 
 // typed returns a node at tk, which it changes, with a value: a number or boolean if the schema has one in its place and the value is one, and otherwise
 // text. The library decodes some types from the origin of the token: that of text is quoted.
-func typed(tk *token.Token, value string, schema *jsonschema.Schema) ast.Node {
-	var types []string
-	if schema != nil && schema.Types != nil {
-		types = schema.Types.ToStrings()
+func typed(tk *token.Token, value string, of *schema) ast.Node {
+	var types types
+	if of != nil {
+		types = of.Types
 	}
 	scalar := func(text string) *token.Token {
 		tk.Type, tk.Value, tk.Origin = token.StringType, text, text
@@ -125,24 +124,4 @@ func typed(tk *token.Token, value string, schema *jsonschema.Schema) ast.Node {
 	quoted, _ := json.Marshal(value) // of valid UTF-8: it cannot fail
 	tk.Type, tk.Value, tk.Origin = token.DoubleQuoteType, value, string(quoted)
 	return ast.String(tk)
-}
-
-// fieldSchema returns the schema of a field of a mapping; nil if there is none.
-func fieldSchema(of *jsonschema.Schema, name string) *jsonschema.Schema {
-	if of == nil {
-		return nil
-	}
-	if s := of.Properties[name]; s != nil {
-		return s
-	}
-	s, _ := of.AdditionalProperties.(*jsonschema.Schema)
-	return s
-}
-
-// itemSchema returns the schema of the entries of a list; nil if there is none.
-func itemSchema(of *jsonschema.Schema) *jsonschema.Schema {
-	if of == nil {
-		return nil
-	}
-	return of.Items2020
 }

@@ -1,10 +1,10 @@
 package deploy
 
 import (
-	"regexp"
 	"time"
 
 	"example.com/ferry/internal/bytesize"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/node/config"
 )
 
@@ -78,11 +78,8 @@ type Version struct {
 	Spec     Spec      `json:"spec"`
 }
 
-// name matches the name of a deployed function, which is the name of a directory.
-var name = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`)
-
-// CheckName reports whether a function may be deployed under this name.
-func CheckName(s string) bool { return name.MatchString(s) }
+// CheckName reports whether a function may be deployed under this name, which is the name of a directory.
+func CheckName(s string) bool { return naming.ValidWith(s, ".") && s[0] != '.' }
 
 // Config returns the function as the configuration describes it, with the file of its module.
 func (s Spec) Config(file string) config.Function {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +8,13 @@ import (
 	"os/signal"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/alecthomas/kong"
-
 	"example.com/ferry/format"
+	"example.com/ferry/internal/cmdline"
 	"example.com/ferry/internal/phrase"
 	"example.com/ferry/node"
 )
@@ -49,13 +48,14 @@ type grammar struct {
 	Version     versionCmd     `cmd:"" group:"self" help:"Print the version."`
 	Worker      workerCmd      `cmd:"" hidden:""`
 
-	Quiet       bool             `short:"q" help:"Print only errors on standard error, no notes."`
-	VersionFlag kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`
+	Help        bool `short:"h" help:"Show this help."`
+	Quiet       bool `short:"q" help:"Print only errors on standard error, no notes."`
+	VersionFlag bool `name:"version" hidden:"" help:"Print the version."`
 }
 
 const description = "Forwards, filters and streams messages between devices, edge nodes and services, and changes only the bytes that it must."
 
-// detail is the end of the overview, which kong's model has no place for.
+// detail is the end of the overview.
 const detail = `
 Try it:
   ferry run                                     a node with this machine's own sensors as live input
@@ -76,7 +76,7 @@ type env struct {
 	quiet          bool
 	extensions     node.Extensions
 	formats        []format.Format // of extensions
-	model          *kong.Application
+	program        *cmdline.Verb
 }
 
 // Main carries out the command line of this process and returns the exit status.
@@ -96,67 +96,54 @@ func Run(extensions node.Extensions, args []string, stdin io.Reader, stdout, std
 		args = []string{"--help"}
 	}
 	for _, arg := range args {
-		if !utf8.ValidString(arg) { // kong would replace such bytes silently
+		if !utf8.ValidString(arg) { // names and messages are text
 			fmt.Fprintf(stderr, "ferry: argument %q is not UTF-8: give a file of that name on standard input, and bytes as hex\n", arg)
 			return statusUsage
 		}
 	}
 	var cli grammar
-	var helpText bytes.Buffer // of --help or --version
-	done := false             // --help or --version wrote the output
-	parser := newParser(&cli, extensions, &helpText, stderr, func(int) { done = true })
-	ctx, err := parser.Parse(verbFirst(parser.Model.Node, args))
+	program := newProgram(&cli, extensions)
+	verb, err := program.Parse(verbFirst(program, args))
 	e := &env{
-		stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: extensions.Formats, model: parser.Model,
+		stdin: stdin, stdout: stdout, stderr: stderr, quiet: cli.Quiet, extensions: extensions, formats: extensions.Formats, program: program,
 	}
 	switch {
 	case noArguments:
-		_, _ = stderr.Write(helpText.Bytes())
+		_, _ = stderr.Write(help(program))
 		return statusUsage
-	case done:
-		return e.finish("ferry", e.print(helpText.Bytes()))
+	case err == nil && cli.Help:
+		return e.finish("ferry", e.print(help(verb)))
+	case err == nil && cli.VersionFlag:
+		return e.finish("ferry", e.print([]byte(version()+"\n")))
+	case err == nil:
+		err = verb.Check()
 	}
 	if err != nil {
-		var parse *kong.ParseError
-		verb := ""
-		if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-			verb = strings.TrimPrefix(parse.Context.Selected().FullPath(), "ferry")
-		}
-		text := strings.Replace(err.Error(), `"",`, "", 1) // the empty value of an optional enum
-		fmt.Fprintf(stderr, "ferry%s: %s\nTry 'ferry%s --help'.\n", verb, text, verb)
+		fmt.Fprintf(stderr, "%[1]s: %[2]v\nTry '%[1]s --help'.\n", verb.FullPath(), err)
 		return statusUsage
 	}
-	return e.finish(ctx.Selected().FullPath(), ctx.Run(e))
+	return e.finish(verb.FullPath(), verb.Target.(interface{ Run(e *env) error }).Run(e)) //nolint:forcetypeassert // TestVerbs: all leaves have it
 }
 
-// newParser returns the parser of the command line, which fills cli. It writes help and version to stdout, and calls exit then.
-func newParser(cli *grammar, extensions node.Extensions, stdout, stderr io.Writer, exit func(int)) *kong.Kong {
+// newProgram returns the command line, which fills cli.
+func newProgram(cli *grammar, extensions node.Extensions) *cmdline.Verb {
 	types := names(extensions.Formats)
-	parser := kong.Must(cli,
-		kong.Name("ferry"),
-		kong.TypeMapper(reflect.TypeFor[address](), addressMapper(extensions.Transports)),
-		kong.Description(description),
-		kong.Writers(stdout, stderr),
-		kong.Exit(exit),
-		kong.Help(help),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
-		kong.ExplicitGroups([]kong.Group{
-			{Key: "node", Title: "A node:"},
-			{Key: "stream", Title: "Messages of a node:"},
-			{Key: "function", Title: "Functions:"},
-			{Key: "rpc", Title: "A service:"},
-			{Key: "message", Title: "A message in a file or on standard input:"},
-			{Key: "self", Title: "This program:"},
-		}),
-		kong.Vars{
-			"version": version(),
-			"types":   strings.Join(types, ","), "typeList": strings.Join(types, ", "),
+	return cmdline.New("ferry", description, cli, cmdline.Config{
+		Groups: map[string]string{
+			"node":     "A node:",
+			"stream":   "Messages of a node:",
+			"function": "Functions:",
+			"rpc":      "A service:",
+			"message":  "A message in a file or on standard input:",
+			"self":     "This program:",
+		},
+		Vars: map[string]string{
+			"types": strings.Join(types, ","), "typeList": strings.Join(types, ", "),
 			"addresses": phrase.Or(syntaxes(extensions.Transports)),
 			"casts":     strings.Join(casts, ","), "castList": strings.Join(casts, ", "),
 		},
-	)
-	parser.Model.HelpFlag.Help = "Show this help."
-	return parser
+		Types: map[reflect.Type]cmdline.Decoder{reflect.TypeFor[address](): addressDecoder(extensions.Transports)},
+	})
 }
 
 // finish prints the error of a command, if any, and returns the exit status.
@@ -168,25 +155,29 @@ func (e *env) finish(command string, err error) int {
 	return statusOf(err)
 }
 
-// help is kong's printer, with detail below the overview.
-func help(o kong.HelpOptions, ctx *kong.Context) error {
-	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil {
-		return err
+// help returns the help of a verb, or the overview. The width is that of COLUMNS, or 80.
+func help(verb *cmdline.Verb) []byte {
+	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || width < 40 {
+		width = 80
 	}
-	_, err := io.WriteString(ctx.Stdout, detail)
-	return err
+	text := verb.HelpText(min(width, 100))
+	if verb.Parent == nil {
+		text += detail
+	}
+	return []byte(text)
 }
 
 // verbFirst moves the verb to the front, and a verb of its own behind it, so that their flags may also stand before them.
-func verbFirst(app *kong.Node, args []string) []string {
-	if len(args) == 0 || len(app.Children) == 0 {
+func verbFirst(of *cmdline.Verb, args []string) []string {
+	if len(args) == 0 || len(of.Verbs) == 0 {
 		return args
 	}
 	for i, arg := range args {
 		if arg == "--" || i > 0 && !strings.HasPrefix(args[0], "-") {
 			break
 		}
-		for _, verb := range app.Children {
+		for _, verb := range of.Verbs {
 			if verb.Name == arg {
 				return append([]string{arg}, verbFirst(verb, slices.Concat(args[:i], args[i+1:]))...)
 			}

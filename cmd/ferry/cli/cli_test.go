@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"example.com/ferry/internal/cmdline"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata with the program's current output")
@@ -71,7 +72,7 @@ func TestVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var cli grammar
-	parser := newParser(&cli, builtin(), io.Discard, io.Discard, func(int) {})
+	program := newProgram(&cli, builtin())
 	row := regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| `(?:echo [^`]* )?ferry ([^`]+)` \\|$")
 	word := regexp.MustCompile(`'([^']*)'|[^\s']+`)
 	rows := map[string]int{}
@@ -84,17 +85,33 @@ func TestVerbs(t *testing.T) {
 			}
 			args = append(args, strings.Trim(w, "'"))
 		}
-		ctx, err := parser.Parse(args)
+		at, err := program.Parse(args)
+		if err == nil {
+			err = at.Check()
+		}
 		if err != nil {
 			t.Errorf("ferry %s: %v", m[2], err)
-		} else if verb := strings.TrimPrefix(ctx.Selected().FullPath(), "ferry "); verb != m[1] {
+		} else if verb := at.Path(); verb != m[1] {
 			t.Errorf("the example of %s is one of %s", m[1], verb)
 		}
 	}
-	for _, verb := range parser.Model.Leaves(true) {
-		if name := strings.TrimPrefix(verb.FullPath(), "ferry "); rows[name] != 1 {
+	leaves(program, func(verb *cmdline.Verb) {
+		if _, runs := verb.Target.(interface{ Run(e *env) error }); !runs {
+			t.Errorf("%s has no method Run", verb.FullPath())
+		}
+		if name := verb.Path(); rows[name] != 1 && !verb.Hidden {
 			t.Errorf("the table of docs/cli.md has %d rows of %s, want 1", rows[name], name)
 		}
+	})
+}
+
+// leaves calls do for each verb that has no verbs.
+func leaves(of *cmdline.Verb, do func(*cmdline.Verb)) {
+	for _, verb := range of.Verbs {
+		leaves(verb, do)
+	}
+	if of.Verbs == nil {
+		do(of)
 	}
 }
 

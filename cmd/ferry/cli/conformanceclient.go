@@ -34,12 +34,6 @@ Examples:
 // Run runs the cases.
 func (c *conformanceClientCmd) Run(e *env) error {
 	command := c.Command
-	if len(command) > 0 && command[0] == "--" {
-		command = command[1:]
-	}
-	if len(command) == 0 {
-		return usagef("name the driver: ferry conformance client -- COMMAND")
-	}
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return usagef("the driver: %w", err)
 	}

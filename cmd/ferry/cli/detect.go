@@ -11,7 +11,7 @@ import (
 	"example.com/ferry/format"
 )
 
-// byName returns the format of that name, which kong has checked.
+// byName returns the format of that name, which the command line has checked.
 func byName(formats []format.Format, name string) format.Format {
 	for _, f := range formats {
 		if f.Name() == name {

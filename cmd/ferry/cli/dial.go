@@ -9,12 +9,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"example.com/ferry/internal/cmdline"
 	"example.com/ferry/internal/phrase"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node"
@@ -101,21 +99,16 @@ type address struct {
 	rest      string // without the scheme
 }
 
-// addressMapper parses an address on the command line.
-func addressMapper(transports []node.Transport) kong.MapperFunc {
-	return func(ctx *kong.DecodeContext, target reflect.Value) error {
-		var text string
-		if err := ctx.Scan.PopValueInto("address", &text); err != nil {
-			return err
-		}
+// addressDecoder parses an address on the command line.
+func addressDecoder(transports []node.Transport) cmdline.Decoder {
+	return func(text string) (any, error) {
 		scheme, rest, ok := strings.Cut(text, "://")
 		for _, t := range transports {
 			if ok && rest != "" && t.Scheme == scheme {
-				target.Set(reflect.ValueOf(address{t, rest}))
-				return nil
+				return address{t, rest}, nil
 			}
 		}
-		return fmt.Errorf("%q is no address: want %s", text, phrase.Or(syntaxes(transports)))
+		return nil, fmt.Errorf("%q is no address: want %s", text, phrase.Or(syntaxes(transports)))
 	}
 }
 

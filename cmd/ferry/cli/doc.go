@@ -1,6 +1,6 @@
 // Package cli is the command line of ferry, for any set of formats, transports and functions.
 //
-// Each verb is one file: a struct that kong fills from the command line, and its Run method. Run takes the arguments and the
+// Each verb is one file: a struct that package cmdline fills from the command line, and its Run method. Run takes the arguments and the
 // three standard streams, and returns the exit status; Main is Run for this process.
 //
 //	func main() {

@@ -46,7 +46,7 @@ func (c *getCmd) Run(e *env) error {
 		return m.lookupError(err, c.Path.Path, c.name())
 	}
 	if c.As != "" {
-		as, _ = field.ParseType(c.As) // kong let only names through
+		as, _ = field.ParseType(c.As) // the command line let only names through
 	}
 	text, err := c.render(m, span, as)
 	if err != nil {

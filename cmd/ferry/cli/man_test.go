@@ -2,14 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"example.com/ferry/internal/cmdline"
 )
 
 // manDir has the pages that the packages install.
@@ -19,9 +18,9 @@ const manDir = "../../../packaging/man"
 func TestManPages(t *testing.T) {
 	t.Parallel()
 	var cli grammar
-	app := newParser(&cli, builtin(), io.Discard, io.Discard, func(int) {}).Model
+	app := newProgram(&cli, builtin())
 	pages := map[string]string{"ferry.1": manOverview(app)}
-	for _, verb := range completionVerbs(app.Node) {
+	for _, verb := range app.Visible() {
 		pages["ferry-"+verb.Name+".1"] = manVerb(verb)
 	}
 	for name, page := range pages {
@@ -57,14 +56,14 @@ func TestManPages(t *testing.T) {
 }
 
 // manOverview is the page of the program: its verbs, by group, and what they have in common.
-func manOverview(app *kong.Application) string {
+func manOverview(app *cmdline.Verb) string {
 	var b strings.Builder
 	manHead(&b, "ferry", "forwards, filters and streams messages", "ferry <command> [flags]")
 	b.WriteString(".SH DESCRIPTION\n" + manText(app.Help))
 	group := ""
-	for _, verb := range completionVerbs(app.Node) {
-		if verb.Group.Title != group {
-			group = verb.Group.Title
+	for _, verb := range app.Visible() {
+		if verb.Group != group {
+			group = verb.Group
 			fmt.Fprintf(&b, ".SH %s\n", strings.ToUpper(strings.TrimSuffix(group, ":")))
 		}
 		fmt.Fprintf(&b, ".TP\n.BR ferry\\-%s (1)\n%s", manEscape(verb.Name), manText(verb.Help))
@@ -79,12 +78,12 @@ func manOverview(app *kong.Application) string {
 }
 
 // manVerb is the page of a verb, and of the verbs that it has.
-func manVerb(verb *kong.Node) string {
+func manVerb(verb *cmdline.Verb) string {
 	var b strings.Builder
 	manHead(&b, "ferry-"+verb.Name, manBrief(verb.Help), "ferry "+verb.Summary())
 	b.WriteString(".SH DESCRIPTION\n" + manText(verb.Help+"\n\n"+verb.Detail))
 	manUsage(&b, verb, ".SH ")
-	for _, sub := range completionVerbs(verb) {
+	for _, sub := range verb.Visible() {
 		fmt.Fprintf(&b, ".SH FERRY %s %s\n", strings.ToUpper(manEscape(verb.Name)), strings.ToUpper(manEscape(sub.Name)))
 		b.WriteString(manText("    ferry " + sub.Summary() + "\n\n" + sub.Help + "\n\n" + sub.Detail))
 		manUsage(&b, sub, ".SS ")
@@ -94,11 +93,11 @@ func manVerb(verb *kong.Node) string {
 }
 
 // manUsage writes the arguments and the flags of a verb, but for those of all verbs.
-func manUsage(b *strings.Builder, verb *kong.Node, heading string) {
-	if len(verb.Positional) > 0 {
+func manUsage(b *strings.Builder, verb *cmdline.Verb, heading string) {
+	if len(verb.Args) > 0 {
 		b.WriteString(heading + "ARGUMENTS\n")
 	}
-	for _, arg := range verb.Positional {
+	for _, arg := range verb.Args {
 		fmt.Fprintf(b, ".TP\n.I %s\n%s", manEscape(arg.Summary()), manText(arg.Help))
 	}
 	if len(verb.Flags) > 0 {
@@ -107,18 +106,18 @@ func manUsage(b *strings.Builder, verb *kong.Node, heading string) {
 	}
 }
 
-func manFlags(b *strings.Builder, flags []*kong.Flag) {
+func manFlags(b *strings.Builder, flags []*cmdline.Value) {
 	for _, flag := range flags {
 		if flag.Hidden {
 			continue
 		}
 		name := "--" + flag.Name
-		if flag.Short != 0 {
-			name = "-" + string(flag.Short) + ", " + name
+		if flag.Short != "" {
+			name = "-" + flag.Short + ", " + name
 		}
 		value := ""
-		if !flag.IsBool() && !flag.IsCounter() {
-			value = "=" + flag.FormatPlaceHolder()
+		if !flag.IsBool() {
+			value = "=" + flag.ValueName()
 		}
 		fmt.Fprintf(b, ".TP\n\\fB%s\\fR%s\n%s", manEscape(name), manEscape(value), manText(flag.Help))
 	}

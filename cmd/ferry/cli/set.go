@@ -46,7 +46,7 @@ func (c *setCmd) Run(e *env) error {
 		return fmt.Errorf("%s: a %s message can be read but not changed", c.name(), m.format.Name())
 	}
 	if c.As != "" {
-		as, _ = field.ParseType(c.As) // kong let only names through
+		as, _ = field.ParseType(c.As) // the command line let only names through
 	}
 	v, err := parseValue(c.Assign.value, span.Kind, as)
 	if caster, ok := m.format.(format.Caster); ok && err == nil && as != field.AnyType {

@@ -1,113 +1,101 @@
 package cli
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/template"
 
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/node"
 	"example.com/ferry/node/config"
 )
 
-var welcomeText = template.Must(template.New("").Parse(`
-{{- define "proxy"}}{{range .Forwards}}ferry forwards {{.From}}
-{{- with .To}} to {{.}}{{else}} to no server: its routes respond themselves{{end}}
-{{end}}{{end -}}
-
-{{if not .Streams}}{{template "proxy" .}}
-{{- with .Admin}}dashboard: {{.}}
-{{end}}
-{{- with .Request}}
-a request, from another terminal:
-  {{.}}
-{{end}}
-{{- with .Admin}}
-the requests and their latency:
-  curl -s {{.}}metrics | grep -E '^ferry_(proxy|upstream)'
-{{end}}
-{{else -}}
-ferry is running at {{.Addresses}}
-{{with .Engine}}streams: {{.}}
-{{end -}}
-{{template "proxy" .}}
-{{- with .Admin}}dashboard: {{.}}
-{{end}}
-{{if .MQTT -}}
-Two things to try, in another terminal:
-
-the messages of all tags, as they come:
-  mosquitto_sub {{.MQTT}} -v -t '#'
-publish one:
-  mosquitto_pub {{.MQTT}} -t {{with .SampleTag}}{{.}}{{else}}sensors/demo{{end}} -m '{"value":31}'
-{{else if .HTTP -}}
-Two things to try, in another terminal:
-
-the messages of all tags, as they come:
-  curl -N {{.HTTP}}/v1/tags/%23
-publish one:
-  curl -d '{"value":31}' {{.HTTP}}/v1/tags/{{with .SampleTag}}{{.}}{{else}}sensors/demo{{end}}
-{{else -}}
-Three things to try, in another terminal and this directory:
-{{if .Live}}
-the messages of this machine's sensors:
-  {{.Ferry}} sub{{.Flags}} 'sensors/#'
-one field of one message, found without decoding it:
-  {{.Ferry}} sub{{.Flags}} --count 1 -o raw 'sensors/+/cpu' | {{.Ferry}} get -q readings.0.value
-publish a high average, and the dashboard shows an alert:
-  echo '{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"97"}]}' | {{.Ferry}} pub{{.Flags}} averages/demo/cpu
-{{else if .Stored}}
-publish a message, and wait until it is stored:
-  echo '{"value":31}' | {{.Ferry}} pub{{.Flags}} --ack {{.SampleTag}}
-all that is stored, and then what comes:
-  {{.Ferry}} sub{{.Flags}} --from first {{.Stored}}
-the streams and who reads them:
-  {{.Ferry}} stream ls{{.AdminFlags}}
-{{else}}
-what clients publish:
-  {{.Ferry}} sub{{.Flags}} '#'
-only messages with a value above 30, filtered at the node:
-  {{.Ferry}} sub{{.Flags}} --where 'readings.0.value > 30' 'sensors/#'
-publish a message that both print:
-  echo '{"deviceName":"demo","readings":[{"value":"31"}]}' | {{.Ferry}} pub{{.Flags}} sensors/demo
-{{end}}
-{{end}}
-{{- end}}`))
-
 // welcome prints the addresses of the node and commands to try. Each command works when pasted.
 func welcome(e *env, cfg *config.Config, n *node.Node) error {
-	var text strings.Builder
+	var b strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	streams, forwards := n.Addresses(), []forward(nil)
 	if cfg.Proxy != nil {
 		at := len(streams) - len(cfg.Proxy.Listeners)
 		forwards = forwarding(cfg.Proxy, streams[at:])
 		streams = streams[:at]
 	}
+	if len(streams) > 0 {
+		say("ferry is running at %s", strings.Join(streams, " and "))
+		if n.Engine() != "" {
+			say("streams: %s", n.Engine())
+		}
+	}
+	for _, f := range forwards {
+		if f.To == "" {
+			say("ferry forwards %s to no server: its routes respond themselves", f.From)
+		} else {
+			say("ferry forwards %s to %s", f.From, f.To)
+		}
+	}
+	if n.Admin() != "" {
+		say("dashboard: %s", n.Admin())
+	}
+	if len(streams) > 0 {
+		welcomeStreams(say, cfg, n, streams)
+		return e.print([]byte(b.String()))
+	}
+	if request := sampleRequest(cfg.Proxy, forwards); request != "" {
+		say("\na request, from another terminal:\n  %s", request)
+	}
+	if n.Admin() != "" {
+		say("\nthe requests and their latency:\n  curl -s %smetrics | grep -E '^ferry_(proxy|upstream)'", n.Admin())
+	}
+	say("")
+	return e.print([]byte(b.String()))
+}
+
+// welcomeStreams says what to try with streams.
+func welcomeStreams(say func(format string, args ...any), cfg *config.Config, n *node.Node, streams []string) {
 	native, web, mqtt := nativeAddresses(cfg, streams)
 	stored := ""
 	if len(cfg.Streams) > 0 && n.Admin() != "" {
 		stored = cfg.Streams[0].Tags[0]
 	}
-	err := welcomeText.Execute(&text, struct {
-		Streams                                 []string
-		HTTP, MQTT                              string
-		Forwards                                []forward
-		Addresses, Admin, Request, Ferry, Flags string
-		Live                                    bool
-		Engine, Stored, SampleTag, AdminFlags   string
-	}{
-		streams, web, mqtt, forwards,
-		strings.Join(streams, " and "), n.Admin(), sampleRequest(cfg.Proxy, forwards), invocation(os.Args[0]), clientFlags(native, cfg.DataDir),
-		cfg.Live.Sensors && cfg.Live.Functions,
-		n.Engine(), shellWord(stored), shellWord(sampleTag(stored)), adminClientFlags(n.Admin(), cfg.DataDir),
-	})
-	if err != nil {
-		return err
+	tag := shellWord(sampleTag(stored))
+	if mqtt != "" || web != "" {
+		say("\nTwo things to try, in another terminal:\n\nthe messages of all tags, as they come:")
+		if stored == "" {
+			tag = "sensors/demo"
+		}
+	} else {
+		say("\nThree things to try, in another terminal and this directory:\n")
 	}
-	return e.print([]byte(text.String()))
+	ferry, flags := invocation(os.Args[0]), clientFlags(native, cfg.DataDir)
+	switch {
+	case mqtt != "":
+		say("  mosquitto_sub %s -v -t '#'", mqtt)
+		say("publish one:\n  mosquitto_pub %s -t %s -m '{\"value\":31}'", mqtt, tag)
+		return
+	case web != "":
+		say("  curl -N %s/v1/tags/%%23", web)
+		say("publish one:\n  curl -d '{\"value\":31}' %s/v1/tags/%s", web, tag)
+		return
+	case cfg.Live.Sensors && cfg.Live.Functions:
+		say("the messages of this machine's sensors:\n  %s sub%s 'sensors/#'", ferry, flags)
+		say("one field of one message, found without decoding it:")
+		say("  %[1]s sub%[2]s --count 1 -o raw 'sensors/+/cpu' | %[1]s get -q readings.0.value", ferry, flags)
+		say("publish a high average, and the dashboard shows an alert:")
+		say(`  echo '{"deviceName":"demo","sourceName":"cpu","readings":[{"resourceName":"cpu","value":"97"}]}' | %s pub%s averages/demo/cpu`, ferry, flags)
+	case stored != "":
+		say("publish a message, and wait until it is stored:\n  echo '{\"value\":31}' | %s pub%s --ack %s", ferry, flags, tag)
+		say("all that is stored, and then what comes:\n  %s sub%s --from first %s", ferry, flags, shellWord(stored))
+		say("the streams and who reads them:\n  %s stream ls%s", ferry, adminClientFlags(n.Admin(), cfg.DataDir))
+	default:
+		say("what clients publish:\n  %s sub%s '#'", ferry, flags)
+		say("only messages with a value above 30, filtered at the node:\n  %s sub%s --where 'readings.0.value > 30' 'sensors/#'", ferry, flags)
+		say("publish a message that both print:")
+		say(`  echo '{"deviceName":"demo","readings":[{"value":"31"}]}' | %s pub%s sensors/demo`, ferry, flags)
+	}
+	say("")
 }
 
 // nativeAddresses returns the addresses that ferry's own clients connect to. If there are none, web is the address of an http listener,

@@ -12,13 +12,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	"example.com/ferry/clients/python"
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/yamlread"
 )
 
@@ -31,12 +31,14 @@ var Languages = []string{"go", "python", "rust"}
 // File is the file of a project that says how it is built and run.
 const File = "function.yaml"
 
-// projectName matches a name that is one of a Go module, of a Rust crate and of a function.
-var projectName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+// validName reports whether a name is one of a Go module, of a Rust crate and of a function.
+func validName(s string) bool {
+	return naming.Valid(s) && s == strings.ToLower(s) && 'a' <= s[0] && s[0] <= 'z'
+}
 
 // Write makes the folder dir, which must not exist, with a function in a language.
 func Write(dir, name, language string) error {
-	if !projectName.MatchString(name) {
+	if !validName(name) {
 		return fmt.Errorf("%q is no name for a function: want lower-case letters, digits, hyphens and underscores, and a letter first", name)
 	}
 	if !slices.Contains(Languages, language) {
