@@ -9,7 +9,6 @@ import (
 	"net"
 	"time"
 
-	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/protocol/native"
 	"example.com/ferry/transport"
@@ -70,8 +69,7 @@ func (l *Listener) handshake(conn transport.Conn) *session {
 			r.PeerIdentified()
 		}
 		_ = conn.SetDeadline(time.Time{})
-		s = newSession(l, cfg, hello.Name, identity)
-		s.addr, s.since = conn.RemoteAddr().String(), clock.Now()
+		s = newSession(l, cfg, hello.Name, conn.RemoteAddr().String(), identity)
 		err = b.addSession(s, c, hello.Limits, conn.RemoteAddr())
 	}
 	if err != nil {

@@ -61,7 +61,7 @@ func newRig(b testing.TB, size int, where string, v Validation, stored ...Stored
 	}
 	b.Cleanup(func() { broker.stopOnce.Do(func() { close(broker.stop) }) })
 	open := func() *session {
-		s := newSession(broker.NewListener(nil, v), broker.cfg.Load(), "bench", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
+		s := newSession(broker.NewListener(nil, v), broker.cfg.Load(), "bench", "", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
 		near, far := net.Pipe()
 		b.Cleanup(func() { _, _ = near.Close(), far.Close() })
 		if err := broker.addSession(s, peer.New(near, peer.Config{}), native.CallLimits{}, near.RemoteAddr()); err != nil {

@@ -122,11 +122,8 @@ func (l *Listener) Connect(c LocalConfig) (*Local, error) {
 	}
 	local := &Local{}
 	local.out.handler = c.Handler
-	s := &session{listener: l, cfg: cfg, name: c.Name, client: local, addr: c.Addr, since: clock.Now()}
-	if s.name == "" {
-		s.name = identity.Name
-	}
-	s.identity.Store(identity)
+	s := &session{listener: l, cfg: cfg, client: local}
+	s.is(identity, c.Name, c.Addr)
 	local.session = s
 	b.mu.Lock()
 	err = b.admit(s, c.TLS)
@@ -220,7 +217,7 @@ func (b *Broker) Waiting() []string { return b.store.Waiting() }
 // ForgetDurable forgets what the Broker knows of a durable, so that its cursor can be deleted. The error says that it has members.
 func (b *Broker) ForgetDurable(stream, name string) error { return b.store.ForgetDurable(stream, name) }
 
-// ID returns the source of the messages that the client publishes.
+// ID returns the source of the messages that the client publishes. IDs count up, modulo 2^32, in the order in which clients are added.
 func (c *Local) ID() ferry.SourceID { return c.session.id }
 
 // Identity returns the present identity of the client.

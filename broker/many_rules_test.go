@@ -49,7 +49,7 @@ func newRulesRig(t testing.TB) *rulesRig {
 
 func (r *rulesRig) open(t testing.TB) *session {
 	t.Helper()
-	s := newSession(r.broker.NewListener(nil, ValidateOff), r.broker.cfg.Load(), "test", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
+	s := newSession(r.broker.NewListener(nil, ValidateOff), r.broker.cfg.Load(), "test", "", &Identity{Publish: []string{"#"}, Subscribe: []string{"#"}})
 	near, far := net.Pipe()
 	t.Cleanup(func() { _, _ = near.Close(), far.Close() })
 	if err := r.broker.addSession(s, peer.New(near, peer.Config{}), native.CallLimits{}, near.RemoteAddr()); err != nil {

@@ -47,7 +47,7 @@ func (b *Broker) refresh(s *session) bool {
 	if identity == nil {
 		return false
 	}
-	s.identity.Store(identity.of(s.name))
+	s.identity.Store(identity.of(s.name()))
 	return true
 }
 

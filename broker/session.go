@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"example.com/ferry/broker/internal/outlet"
 	"example.com/ferry/broker/internal/ranks"
 	"example.com/ferry/broker/stored"
+	"example.com/ferry/internal/clock"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/protocol/native"
@@ -27,8 +29,8 @@ type session struct {
 	id       ferry.SourceID
 	ended    bool // endSession was called; guarded by the broker's lock
 	placed   bool // it counts for Config.MaxConnections; guarded by the broker's lock
-	name     string
-	addr     string                   // of the client, for people
+	addrLen  uint16
+	names    string                   // the client's name, and addrLen bytes: its address, for people. One text: there may be very many clients
 	since    int64                    // as clock.Now
 	identity atomic.Pointer[Identity] // changed with the broker's lock held
 	control  *outlet.Stream           // of a client in the process, the only one: nil until used
@@ -52,17 +54,23 @@ type connectedState struct {
 	node string           // id of the client, if it is a node that forwards messages
 }
 
-func newSession(l *Listener, cfg *Config, name string, identity *Identity) *session {
-	if name == "" {
-		name = identity.Name
-	}
+func newSession(l *Listener, cfg *Config, name, addr string, identity *Identity) *session {
 	s := &session{
-		listener: l, cfg: cfg, name: name, control: &outlet.Stream{}, connectedState: &connectedState{log: cfg.Log},
+		listener: l, cfg: cfg, control: &outlet.Stream{}, connectedState: &connectedState{log: cfg.Log},
 		published: map[uint32]*publisher{}, subs: map[uint32]*subscription{},
 	}
-	s.identity.Store(identity)
+	s.is(identity, name, addr)
 	return s
 }
+
+// is says who the client is. A client without a name has that of its identity.
+func (s *session) is(identity *Identity, name, addr string) {
+	s.identity.Store(identity)
+	s.names, s.addrLen, s.since = cmp.Or(name, identity.Name)+addr, uint16(len(addr)), clock.Now()
+}
+
+func (s *session) name() string { return s.names[:len(s.names)-int(s.addrLen)] }
+func (s *session) addr() string { return s.names[len(s.names)-int(s.addrLen):] }
 
 // welcome ends the handshake on conn. The session already has its id. The caller holds the broker's lock.
 func (s *session) welcome(conn *peer.Conn, limits native.CallLimits, addr string) {
@@ -83,7 +91,7 @@ func (s *session) welcome(conn *peer.Conn, limits native.CallLimits, addr string
 	calls.Carry(s.control)
 	s.control.Attach(conn.Control())
 	s.calls = s.listener.broker.calls.NewEnd(s, conn, calls.Config{Calls: cfg.MaxCalls, Window: cfg.CallWindow, Queue: cfg.CallQueue, Offers: cfg.MaxSubs}, limits)
-	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name, "identity", s.identity.Load().Name, "addr", addr))
+	s.log = s.log.With(slog.Group("client", "source", uint32(s.id), "name", s.name(), "identity", s.identity.Load().Name, "addr", addr))
 }
 
 // pong sends the response to a PING.
@@ -355,7 +363,7 @@ func (b *Broker) addStored(s *session, sub *stored.Sub, v native.SubFrame) error
 }
 
 // Names returns what the client is called, and its identity.
-func (s *session) Names() (client, identity string) { return s.name, s.identity.Load().Name }
+func (s *session) Names() (client, identity string) { return s.name(), s.identity.Load().Name }
 
 // Log returns the log of the session.
 func (s *session) Log() *slog.Logger {

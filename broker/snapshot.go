@@ -115,7 +115,7 @@ func (b *Broker) Snapshot() Snapshot {
 // state returns the state of the subscription. It adds the traffic of the open queues to out, by tag.
 func (s *subscription) state(out map[*tag]stats.Traffic) SubscriptionStats {
 	v := SubscriptionStats{
-		Client: s.session.name, Identity: s.session.identity.Load().Name, ID: s.ID, Filter: s.filter, Group: s.group,
+		Client: s.session.name(), Identity: s.session.identity.Load().Name, ID: s.ID, Filter: s.filter, Group: s.group,
 		Where: s.predicate.String(), Policy: s.Policy, Credit: s.Window,
 	}
 	s.session.mu.Lock()
@@ -157,7 +157,7 @@ func (b *Broker) Connections() []ConnectionStats {
 		subscriptions, publishes := len(s.subs)+s.stored.Len(), len(s.published)
 		s.mu.Unlock()
 		all = append(all, ConnectionStats{
-			ID: s.id, Listener: s.listener.inner.Addr(), Addr: s.addr, Client: s.name, Identity: s.identity.Load().Name, Since: now.Add(time.Duration(s.since - clock.At(now))),
+			ID: s.id, Listener: s.listener.inner.Addr(), Addr: s.addr(), Client: s.name(), Identity: s.identity.Load().Name, Since: now.Add(time.Duration(s.since - clock.At(now))),
 			Subscriptions: subscriptions, Publishes: publishes,
 		})
 	}
@@ -179,7 +179,7 @@ func (b *Broker) CloseConnection(id ferry.SourceID) error {
 	if s == nil {
 		return ErrNoClient
 	}
-	b.cfg.Load().Log.Info("connection closed by an operator", "source", uint32(id), "name", s.name, "identity", s.identity.Load().Name, "addr", s.addr)
+	b.cfg.Load().Log.Info("connection closed by an operator", "source", uint32(id), "name", s.name(), "identity", s.identity.Load().Name, "addr", s.addr())
 	s.client.close(fmt.Errorf("%w: %w", ErrByOperator, &native.Error{Code: native.CodeDraining, Reason: "an operator has closed this connection"}))
 	return nil
 }

@@ -54,7 +54,7 @@ func (c *conn) subscribeAgain() {
 	s := c.session
 	var missing []*sub
 	s.mu.Lock()
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		x.ready = true // no SUBACK is due on this connection
 		if x.local == nil || x.failure != nil {
 			x.opened, x.failure = false, nil
@@ -160,7 +160,7 @@ func (c *conn) disown() {
 func (c *conn) suspend(willed bool) {
 	s := c.session
 	needed := willed
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		if s.lifetime == 0 {
 			break // all end with the client of the broker
 		}
@@ -230,7 +230,7 @@ func (c *conn) look() {
 	}
 	s := c.session
 	next := c.lookInterval()
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		if x.durable.Name != "" && x.local != nil {
 			needed = true
 			x.local.Progress()

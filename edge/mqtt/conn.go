@@ -23,7 +23,6 @@ type conn struct {
 	conn    *loop.Conn
 	local   *local   // that publishes
 	session *session // nil while attaching
-	number  uint64   // connections have the order in which their CONNECT came
 	hello   *hello   // nil unless attaching
 
 	topics  *topics  // nil until the client publishes
@@ -39,6 +38,9 @@ type conn struct {
 	pendingFull bool // as many messages wait to be stored as may
 	watched     bool // look will be called
 }
+
+// newer reports whether the CONNECT of c came after that of another connection.
+func (c *conn) newer(other *conn) bool { return int32(c.local.ID()-other.local.ID()) > 0 }
 
 // hello is what CONNECT says about the session.
 type hello struct {

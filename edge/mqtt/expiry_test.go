@@ -22,7 +22,7 @@ func TestExpiry(t *testing.T) {
 func testExpiry(t *testing.T, sequence uint64) {
 	x := &sub{tags: "#", qos: 1, ready: true, opened: true, id: 5}
 	s := &session{
-		server: &Server{cfg: Config{MaxInFlight: 8, Queue: 1 << 20}}, conn: &conn{}, lifetime: time.Hour, subs: []*sub{x},
+		server: &Server{cfg: Config{MaxInFlight: 8, Queue: 1 << 20}}, conn: &conn{}, lifetime: time.Hour, subs: x,
 		peer: peerLimits{version: wire.V5, receiveMax: 8},
 	}
 	ps := wire.AppendUint(wire.AppendText(nil, wire.ContentType, "text/plain"), wire.MessageExpiryInterval, 10)
@@ -113,7 +113,7 @@ func TestRetainedExpiry(t *testing.T) {
 		store.set(newRetained("i", "a", &mqttmessage.Entry{Known: true, Properties: ps}, []byte("x")), 100)
 		time.Sleep(4 * time.Second)
 		x := &sub{tags: "a"}
-		s := &session{server: server, conn: &conn{}, subs: []*sub{x}, peer: peerLimits{version: wire.V5}, exchange: &exchange{}}
+		s := &session{server: server, conn: &conn{}, subs: x, peer: peerLimits{version: wire.V5}, exchange: &exchange{}}
 		s.walkRetained(x)
 		s.sendRetained()
 		if s.out == nil || len(s.retained) != 0 {

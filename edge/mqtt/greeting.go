@@ -153,7 +153,6 @@ func (h *greeting) connect(lc *loop.Conn, v *wire.ConnectPacket, proved *broker.
 		return err
 	}
 	h.ls.Identified(lc)
-	c.number = h.ls.server.connects.Add(1)
 	lc.SetHandler(c)
 	lc.PauseReading()
 	lc.StopTimer(silenceTimer)

@@ -133,7 +133,7 @@ func (s *session) forgetSubscriptions() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.paused = false
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		x.local = nil
 	}
 }

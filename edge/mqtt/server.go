@@ -31,8 +31,7 @@ type Server struct {
 
 	listeners map[*Listener]struct{}
 
-	remove   chan struct{} // has one place: there are removals
-	connects atomic.Uint64 // connections whose client was accepted
+	remove chan struct{} // has one place: there are removals
 
 	saving sync.Mutex // held by Save. The other locks are taken with it held
 
@@ -89,7 +88,7 @@ func (v *Server) attach(c *conn) {
 	key := sessionKey(h.identity, h.clientID)
 	v.mu.Lock()
 	s := v.sessions[key]
-	if s != nil && s.owner != nil && (s.owner.number > c.number || s.handover != nil && s.next.number > c.number) {
+	if s != nil && s.owner != nil && (s.owner.newer(c) || s.handover != nil && s.next.newer(c)) {
 		v.mu.Unlock()
 		c.takenOver() // the client has connected again while c waited
 		return
@@ -200,11 +199,11 @@ func (v *Server) endSession(s *session) {
 	s.local, s.will = nil, nil
 	v.mu.Unlock()
 	s.mu.Lock()
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		x.removed = true
 	}
 	s.mu.Unlock()
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		v.removeDurable(x.durable)
 	}
 	if k != nil {
@@ -331,7 +330,7 @@ func (v *Server) removeOrphans(ctx context.Context, level slog.Level) (known boo
 	used := map[Cursor]bool{}
 	for _, s := range v.sessions {
 		s.mu.Lock()
-		for _, x := range s.subs {
+		for x := s.subs; x != nil; x = x.next {
 			used[x.durable] = true
 		}
 		s.mu.Unlock()

@@ -30,9 +30,9 @@ type session struct {
 	mu        sync.Mutex
 	conn      *conn         // as owner; nil before CONNACK
 	lifetime  time.Duration // how long the session outlives its connection; the owner changes it
-	subs      []*sub
-	*exchange              // nil until there is something in it
-	out       *bufpool.Buf // encoded packets that the loop has not taken; nil if there are none
+	subs      *sub          // the newest; the others follow by next
+	*exchange               // nil until there is something in it
+	out       *bufpool.Buf  // encoded packets that the loop has not taken; nil if there are none
 	peer      peerLimits
 	separator uint32 // offset in key of the byte behind the identity
 	noLocal   int32  // subscriptions with No Local
@@ -105,6 +105,7 @@ type sub struct {
 	where  string // predicate; "" means none
 
 	// Guarded by session.mu.
+	next              *sub // of the session
 	qos               byte
 	noLocal           bool
 	retainAsPublished bool
@@ -126,7 +127,7 @@ func (s *sub) keeps() bool { return s.qos > 0 && s.group == "" }
 
 // find returns the subscription with a filter, or nil. The caller holds the lock, or is the owner.
 func (s *session) find(filter string) *sub {
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		if x.filter == filter {
 			return x
 		}
@@ -136,9 +137,9 @@ func (s *session) find(filter string) *sub {
 
 // removeSub removes x from the list. The caller holds the lock.
 func (s *session) removeSub(x *sub) {
-	for i, other := range s.subs {
-		if other == x {
-			s.subs = append(s.subs[:i:i], s.subs[i+1:]...)
+	for at := &s.subs; *at != nil; at = &(*at).next {
+		if *at == x {
+			*at = x.next
 			break
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"example.com/ferry/internal/atomicfile"
@@ -123,11 +124,12 @@ func (t *storedSession) session(v *Server, now time.Time) *session {
 		t.Expires = now.Add(t.Expiry)
 	}
 	s.handover = &handover{expires: clock.At(now) + int64(min(t.Expires.Sub(now), v.cfg.MaxExpiry))}
-	for _, x := range t.Subs {
-		s.subs = append(s.subs, &sub{
+	for _, x := range slices.Backward(t.Subs) {
+		s.subs = &sub{
+			next:   s.subs,
 			filter: x.Filter, tags: x.Tags, group: x.Group, where: x.Where, qos: min(x.QoS, 2), noLocal: x.NoLocal, retainAsPublished: x.RetainAsPublished,
 			id: x.ID, ready: true, stored: x.Stored, durable: Cursor{x.Stream, x.Durable},
-		})
+		}
 		if x.NoLocal {
 			s.noLocal++
 		}
@@ -182,7 +184,7 @@ func (s *session) storedForm() storedSession {
 	if s.owner == nil {
 		t.Expires = time.Now().Add(time.Duration(s.expires - clock.Now()))
 	}
-	for _, x := range s.subs {
+	for x := s.subs; x != nil; x = x.next {
 		t.Subs = append(t.Subs, storedSub{
 			Filter: x.filter, Tags: x.tags, Group: x.group, Where: x.where, QoS: x.qos, NoLocal: x.noLocal, RetainAsPublished: x.retainAsPublished,
 			ID: x.id, Stream: x.durable.Stream, Durable: x.durable.Name, Stored: x.stored,

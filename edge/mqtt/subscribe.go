@@ -118,7 +118,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q re
 	}
 	s.mu.Lock()
 	s.setOptions(x, o, id)
-	s.subs = append(s.subs, x)
+	x.next, s.subs = s.subs, x
 	s.mu.Unlock()
 	if err := c.subscribeHop(x); err != nil {
 		s.mu.Lock()
@@ -197,8 +197,8 @@ func (c *conn) finishRequest() {
 // unsubscribe handles UNSUBSCRIBE. MQTT 5.0, section 3.10.
 func (c *conn) unsubscribe(v *wire.UnsubscribePacket) {
 	s := c.session
-	subs := make(map[string]*sub, len(s.subs)) // a packet may have many filters
-	for _, x := range s.subs {
+	subs := map[string]*sub{} // a packet may have many filters
+	for x := s.subs; x != nil; x = x.next {
 		subs[x.filter] = x
 	}
 	var codes []byte
