@@ -195,22 +195,29 @@ func TestRunReloads(t *testing.T) {
 	}
 }
 
-// TestDocumentedProxies checks that the configurations in README.md and docs/proxy.md are valid.
-func TestDocumentedProxies(t *testing.T) {
+// TestDocumentedConfigurations checks the configurations in the pages: blocks of YAML that begin with a section. The files that they
+// name are missing.
+func TestDocumentedConfigurations(t *testing.T) {
 	t.Parallel()
+	pages, err := filepath.Glob("../../../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
 	extensions := builtin()
-	for _, name := range []string{"README.md", "docs/proxy.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", name))
+	block := regexp.MustCompile("(?s)```yaml\n((?:#[^\n]*\n)*(?:proxy|listeners|streams|engine|forward|bridges|functions|serve|mqtt|identities|include):.*?)```")
+	missing := regexp.MustCompile("no such file|cannot find the")
+	for _, name := range append(pages, "../../../README.md") {
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		blocks := regexp.MustCompile("(?s)```yaml\n(proxy:.*?)```").FindAllSubmatch(text, -1)
-		if len(blocks) == 0 {
-			t.Errorf("%s shows no proxy", name)
-		}
-		for _, b := range blocks {
+		for _, b := range block.FindAllSubmatch(text, -1) {
 			if _, err := config.Parse(name, b[1], extensions.Program()); err != nil {
-				t.Error(err)
+				for line := range strings.Lines(err.Error()) {
+					if strings.HasPrefix(line, name) && !missing.MatchString(line) {
+						t.Error(line)
+					}
+				}
 			}
 		}
 	}
