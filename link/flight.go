@@ -118,7 +118,7 @@ func (o *Outbox) advance() {
 	if !grown {
 		return
 	}
-	if err := o.store.Remove(index); err != nil {
+	if err := o.store.Advance(index); err != nil {
 		o.cfg.Log.Error("link: the spool's position was not stored", "err", err)
 	}
 }

@@ -16,7 +16,7 @@ type Store interface {
 	TryAppend(m *ferry.Message) (index uint64, err error)
 	TryRead(limit int) ([]spool.Record, error)
 	Rewind()
-	Remove(index uint64) error
+	Advance(index uint64) error
 	Stats() spool.Stats
 	Close() error
 }
@@ -105,7 +105,7 @@ func New(store Store, cfg Config) *Outbox {
 		cfg: cfg, store: store, recordSize: int(min(maxRun, max(s.MaxBytes/16, 1))), wake: make(chan struct{}, 1),
 		parked: memory{tags: map[string]int{}}, stats: Stats{Dropped: map[string]uint64{}},
 	}
-	o.disk.open(s.Last-s.Messages+1, s.Last)
+	o.disk.open(s.First, s.Last)
 	o.ctx, o.cancel = context.WithCancel(context.Background())
 	o.ended.Go(o.work)
 	return o

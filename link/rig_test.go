@@ -1,10 +1,15 @@
 package link_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
+	"testing"
 
 	"example.com/ferry"
 	"example.com/ferry/internal/peer"
@@ -22,31 +27,41 @@ type store struct {
 	mu       sync.Mutex
 	records  []spool.Record // that were not removed
 	damaged  []uint64       // indexes of records that are lost, and whose loss TryRead has not told
+	given    uint64         // the last index, of a record that was written or not
 	last     uint64
 	removed  uint64 // index of the last record that was removed
 	next     uint64 // index of the next record that TryRead returns
 	max      int    // records; more are refused as by a full disk
 	readErr  error
 	writeErr error
-	unsynced bool // the next write fails after it has stored the record
-	broken   bool // a write has done so: all fail until the store is opened again
+	unsynced bool            // a write that fails has stored the record, which is found when the store is opened again, unless another was written
+	unsaid   []spool.Record  // such a record
+	back     map[string]bool // the messages of such records that were found
+
+	real *real // a Spool that must agree; may be nil
 }
 
 func (s *store) TryAppend(m *ferry.Message) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.broken, s.writeErr != nil && !s.unsynced:
-		return 0, errWrite
-	case len(s.records) >= s.max:
-		return 0, fmt.Errorf("%w: %d records", spool.ErrFull, s.max)
-	}
-	s.last++
 	kept := *m
 	kept.Payload = slices.Clone(m.Payload)
-	s.records = append(s.records, spool.Record{Index: s.last, Message: kept})
-	s.broken = s.writeErr != nil
-	return s.last, s.writeErr
+	record := spool.Record{Index: s.given + 1, Message: kept}
+	if s.real != nil && s.writeErr == nil && len(s.records) < s.max {
+		record.Index = s.real.append(m)
+	}
+	switch {
+	case s.writeErr == nil && len(s.records) >= s.max:
+		return 0, fmt.Errorf("%w: %d records", spool.ErrFull, s.max)
+	case s.writeErr != nil:
+		if s.given++; s.unsynced && s.unsaid == nil && s.real == nil {
+			s.unsaid = []spool.Record{record}
+		}
+		return 0, s.writeErr
+	}
+	s.given, s.last, s.unsaid = record.Index, record.Index, nil
+	s.records = append(s.records, record)
+	return s.last, nil
 }
 
 func (s *store) TryRead(int) (batch []spool.Record, err error) {
@@ -66,45 +81,117 @@ func (s *store) TryRead(int) (batch []spool.Record, err error) {
 		s.next = r.Index + 1
 	}
 	if len(batch) == 0 && len(s.damaged) > 0 {
-		err = &spool.CorruptError{Path: "test", Lost: uint64(len(s.damaged))}
+		err = &spool.CorruptError{Dir: "test", First: s.damaged[0], Last: s.damaged[len(s.damaged)-1]}
 		s.damaged = nil
+	}
+	if s.real != nil {
+		s.real.read(batch)
 	}
 	return batch, err
 }
 
-// reopen makes the store what another process finds. A record that could not be synced is gone.
+// reopen makes the store what another process finds.
 func (s *store) reopen() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.damaged = slices.DeleteFunc(s.damaged, func(index uint64) bool { return index <= s.removed })
-	if s.broken && len(s.records) > 0 && s.records[len(s.records)-1].Index == s.last {
-		s.records = s.records[:len(s.records)-1]
-		s.last--
+	if s.records = append(s.records, s.unsaid...); len(s.unsaid) > 0 {
+		maps.Copy(s.back, messagesOf(s.unsaid))
+		s.last, s.unsaid = s.unsaid[0].Index, nil
 	}
-	s.next, s.broken = 0, false
+	s.next = 0
+	if s.real != nil {
+		s.real.restart(s.removed+1, s.last)
+	}
 }
 
 func (s *store) Rewind() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.next = 0
+	if s.next = 0; s.real != nil {
+		s.real.spool.Rewind()
+	}
 }
 
-func (s *store) Remove(index uint64) error {
+func (s *store) Advance(index uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records = slices.DeleteFunc(s.records, func(r spool.Record) bool { return r.Index <= index })
-	s.removed = max(s.removed, index)
+	if s.removed = max(s.removed, index); s.real != nil {
+		return s.real.spool.Advance(index)
+	}
 	return nil
 }
 
 func (s *store) Stats() spool.Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return spool.Stats{Messages: s.last - s.removed, Last: s.last, MaxBytes: 1 << 20}
+	return spool.Stats{Messages: s.last - s.removed, First: s.removed + 1, Last: s.last, MaxBytes: 1 << 20}
 }
 
 func (s *store) Close() error { return nil }
+
+// real is a Spool that is told what a store is told, damage excepted, and killed or closed when the store is opened again.
+type real struct {
+	t     *testing.T
+	dir   string
+	spool *spool.Spool
+}
+
+func newReal(t *testing.T) *real {
+	r := &real{t: t, dir: t.TempDir()}
+	r.open()
+	return r
+}
+
+func (r *real) open() {
+	var err error
+	if r.spool, err = spool.Open(spool.Config{Dir: r.dir, MaxBytes: 256 << 10}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *real) append(m *ferry.Message) uint64 {
+	index, err := r.spool.TryAppend(m)
+	if err != nil {
+		r.t.Errorf("append: %v", err)
+	}
+	return index
+}
+
+// read expects records, and others before them, which the store has lost.
+func (r *real) read(want []spool.Record) {
+	for i := 0; i < len(want); {
+		got, err := r.spool.TryRead(1)
+		switch {
+		case err != nil || len(got) == 0 || got[0].Index > want[i].Index:
+			r.t.Errorf("record %d is not read: %v, %v", want[i].Index, got, err)
+			return
+		case got[0].Index < want[i].Index:
+			continue
+		case !bytes.Equal(got[0].Message.Payload, want[i].Message.Payload) || got[0].Message.Tag != want[i].Message.Tag:
+			r.t.Errorf("record %d is %q, want %q", got[0].Index, got[0].Message.Payload, want[i].Message.Payload)
+		}
+		i++
+	}
+}
+
+func (r *real) restart(first, last uint64) {
+	next := filepath.Join(r.t.TempDir(), "killed")
+	if err := os.CopyFS(next, os.DirFS(r.dir)); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.spool.Close(); err != nil {
+		r.t.Error(err)
+	}
+	if last%2 == 0 {
+		r.dir = next
+	}
+	r.open()
+	if s := r.spool.Stats(); s.First != first || s.Last != last {
+		r.t.Errorf("a new process finds messages %d to %d, want %d to %d", s.First, s.Last, first, last)
+	}
+}
 
 // fail sets what fails.
 func (s *store) fail(read, write error, unsynced bool, room int) {

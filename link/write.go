@@ -34,7 +34,9 @@ func (w *worker) write() bool {
 		defer o.holdAgain()
 	}
 	if err != nil {
-		w.notWritten(index, err)
+		if o.writes.failed(err) {
+			o.cfg.Log.Error("link: the spool does not take messages", "err", err)
+		}
 		if isSent {
 			o.copied = number
 		}
@@ -55,17 +57,6 @@ func (w *worker) write() bool {
 		}
 	}
 	return true
-}
-
-// notWritten notes an error of the store. A record with an index may be in the store; it does not count. The caller holds the lock.
-func (w *worker) notWritten(index uint64, err error) {
-	o := w.box
-	if index > 0 {
-		o.disk.addSent(index, true)
-	}
-	if o.writes.failed(err) {
-		o.cfg.Log.Error("link: the spool does not take messages", "err", err)
-	}
 }
 
 // firstInMemory returns the number of the first flight whose messages are not on disk.

@@ -91,7 +91,7 @@ func (s *stream) fill(ctx context.Context, a *archive.Reader) error {
 			return fmt.Errorf("%d numbers are removed behind its first record, and may be up to %d", gaps, uint64(maxGaps))
 		}
 		if end {
-			s.log.Pass(r.Sequence)
+			s.log.Discard(log.Range{First: next, Last: a.Head.Last})
 			return s.settle(ctx)
 		}
 		next = r.Sequence + 1

@@ -2,6 +2,7 @@ package log
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,5 +112,58 @@ func TestEmptySegmentGoes(t *testing.T) {
 	}
 	if err := l.Close(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestForgotten: a group that may not be written again fails alone, though another one gathers meanwhile, and later ones are stored. It is
+// read neither before nor after a restart, also if nothing was written behind it.
+func TestForgotten(t *testing.T) {
+	for _, want := range [][]uint64{{1}, {1, 3}} {
+		for _, how := range []string{"closed", "killed", "power"} {
+			d := newDisk()
+			l, err := Open(Config{Store: d, SegmentSize: 64 << 10, Retry: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			put := func() <-chan error {
+				done := make(chan error, 1)
+				l.Put(&engine.Record{Tag: "a", Payload: []byte("x")}, 1, func(err error) { done <- err })
+				return done
+			}
+			if err := <-put(); err != nil {
+				t.Fatal(err)
+			}
+			var third <-chan error
+			d.mu.Lock()
+			d.failSyncs = 1
+			d.beforeSync = func() {
+				if third == nil && len(want) > 1 {
+					third = put()
+				}
+			}
+			d.mu.Unlock()
+			if err := <-put(); !errors.Is(err, errBroken) {
+				t.Errorf("the second record: %v, want %v", err, errBroken)
+			}
+			if third != nil && <-third != nil {
+				t.Error("the third record is not stored")
+			}
+			expectRecords(t, l, "a", want...)
+			if how == "closed" {
+				if err := l.Close(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next := d.restart(how == "power", nil)
+			kill(d, l)
+			l = openDisk(t, next)
+			expectRecords(t, l, "a", want...)
+			if s := appendOne(t, l, "a"); s.Sequence <= want[len(want)-1] {
+				t.Errorf("%s: the next number is %d behind %d", how, s.Sequence, want)
+			}
+			if err := l.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

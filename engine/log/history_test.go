@@ -19,11 +19,15 @@ type model struct {
 	t        *testing.T
 	r        *rand.Rand
 	interval time.Duration
+	retry    time.Duration
+	steady   bool // the disk does not fail. Without syncs, either the power fails or the disk
+	discards bool // numbers are discarded, which State and Count may not know
 	disk     *disk
 	log      *Log
 	given    map[uint64]string // payload of each number that was given since the last restart, and of those that were left then
 	stored   map[uint64]bool   // confirmed and not removed
 	removed  map[uint64]bool   // by a confirmed call
+	refused  map[uint64]bool   // removed, or not stored, and the process after this one may not know
 	highest  uint64
 	count    int
 }
@@ -31,47 +35,89 @@ type model struct {
 func (m *model) open() {
 	m.t.Helper()
 	var err error
-	m.log, err = Open(Config{Store: m.disk, Interval: m.interval, SegmentSize: 4 << 10})
+	m.log, err = Open(Config{Store: m.disk, Interval: m.interval, Retry: m.retry, SegmentSize: 4 << 10})
 	if err != nil {
 		m.t.Fatalf("Open: %v", err)
 	}
 }
 
-// commit waits until all is stored, and marks the numbers.
-func (m *model) commit(numbers []uint64) {
+// await returns an error that a group may have: it was not written, and must not be written again.
+func (m *model) await(done <-chan error) error {
 	m.t.Helper()
-	done := make(chan error, 1)
-	m.log.Commit(func(err error) { done <- err })
 	select {
 	case err := <-done:
-		if err != nil {
+		if err != nil && m.retry >= 0 {
 			m.t.Fatalf("Commit: %v", err)
 		}
+		return err
 	case <-time.After(time.Minute):
 		m.t.Fatal("Commit did not end within a minute")
-	}
-	for _, n := range numbers {
-		m.stored[n] = true
+		return nil
 	}
 }
 
+// commit waits until all is stored, and notes which numbers are, and which are removed.
+func (m *model) commit(stored, removed []uint64) {
+	m.t.Helper()
+	done := make(chan error, 1)
+	m.log.Commit(func(err error) { done <- err })
+	for _, n := range removed {
+		delete(m.stored, n)
+		m.refused[n] = true
+	}
+	if m.await(done) != nil {
+		for _, n := range stored {
+			m.refused[n] = true
+		}
+		return
+	}
+	for _, n := range stored {
+		m.stored[n] = true
+	}
+	maps.Copy(m.removed, m.refused)
+	clear(m.refused)
+}
+
 func (m *model) append() {
+	put := m.r.IntN(2) == 0
 	var numbers []uint64
+	var stored []chan error
 	for range 1 + m.r.IntN(6) {
 		m.count++
 		text := fmt.Sprint(m.count, " ", string(make([]byte, m.r.IntN(400))))
 		if m.r.IntN(100) == 0 {
 			text += string(make([]byte, 9000)) // longer than a segment
 		}
-		n := m.log.Append(&engine.Record{Tag: fmt.Sprint("a/", m.r.IntN(5)), Payload: []byte(text)}, time.Now().UnixNano())
+		r := engine.Record{Tag: fmt.Sprint("a/", m.r.IntN(5)), Payload: []byte(text)}
+		var n uint64
+		if put || m.retry < 0 {
+			done := make(chan error, 1)
+			n = m.log.Put(&r, time.Now().UnixNano(), func(err error) { done <- err })
+			stored = append(stored, done)
+		} else {
+			n = m.log.Append(&r, time.Now().UnixNano())
+		}
 		if n <= m.highest {
 			m.t.Fatalf("number %d is given again, the highest was %d", n, m.highest)
 		}
 		m.highest = n
 		m.given[n] = text
+		if m.interval < 0 {
+			delete(m.removed, n) // before the power failed
+		}
 		numbers = append(numbers, n)
 	}
-	m.commit(numbers)
+	if stored == nil {
+		m.commit(numbers, nil)
+		return
+	}
+	for i, done := range stored {
+		if m.await(done) == nil {
+			m.stored[numbers[i]] = true
+		} else {
+			m.refused[numbers[i]] = true
+		}
+	}
 }
 
 // records reads the Log.
@@ -119,11 +165,21 @@ func (m *model) remove() {
 		}
 		r.Close()
 	}
-	m.commit(nil)
-	for _, n := range gone {
-		delete(m.stored, n)
-		m.removed[n] = true
+	m.commit(nil, gone)
+}
+
+// discard removes all up to a record, or those between two.
+func (m *model) discard() {
+	keys := slices.Sorted(maps.Keys(m.stored))
+	if len(keys) == 0 || !m.discards {
+		return
 	}
+	first, last := 0, m.r.IntN(len(keys))
+	if m.r.IntN(3) == 0 {
+		first = m.r.IntN(last + 1)
+	}
+	m.log.Discard(Range{keys[first], keys[last]})
+	m.commit(nil, keys[first:last+1])
 }
 
 // check compares the Log with the model. lost numbers may be missing: power failed before an interval ended.
@@ -132,7 +188,7 @@ func (m *model) check(lossy bool) {
 	m.disk.mu.Lock()
 	m.disk.failSyncs, m.disk.failWrites, m.disk.failNames = 0, 0, 0
 	m.disk.mu.Unlock()
-	m.commit(nil) // an interval that has failed is over
+	m.commit(nil, nil) // an interval that has failed is over
 	all := m.records()
 	var bytes int64
 	tags := map[string]uint64{}
@@ -141,7 +197,7 @@ func (m *model) check(lossy bool) {
 		if want, ok := m.given[n]; !ok || string(r.Payload) != want {
 			m.t.Fatalf("record %d has %.20q, want %.20q", n, r.Payload, want)
 		}
-		if m.removed[n] && !lossy {
+		if (m.removed[n] || m.refused[n]) && !lossy {
 			m.t.Fatalf("record %d is back", n)
 		}
 		bytes += v.Cost()
@@ -153,12 +209,12 @@ func (m *model) check(lossy bool) {
 		}
 	}
 	s := m.log.State()
-	if s.Records != uint64(len(all)) || s.Bytes != bytes {
+	if s.Records != uint64(len(all)) && !m.discards || s.Bytes != bytes && !m.discards || s.Records < uint64(len(all)) || s.Bytes < bytes {
 		m.t.Fatalf("State has %d records of %d bytes, Read has %d of %d", s.Records, s.Bytes, len(all), bytes)
 	}
 	for tag, want := range tags {
 		got, rest := m.log.Count(1, func(name string) bool { return name == tag })
-		if got != want || rest != (Range{}) {
+		if got < want || got != want && !m.discards || rest != (Range{}) {
 			m.t.Fatalf("Count of %s = %d, %v, want %d", tag, got, rest, want)
 		}
 	}
@@ -178,13 +234,16 @@ func (m *model) restart() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	how := m.r.IntN(3)
+	if how == 2 && m.interval < 0 && !m.steady {
+		how = 1
+	}
 	lossy := false
 	switch how {
 	case 0:
 		if err := m.log.Close(ctx); err != nil {
 			m.t.Fatalf("Close: %v", err)
 		}
-		m.disk = m.disk.restart(true, nil) // all is on the disk
+		m.disk = m.disk.restart(m.interval >= 0 || m.steady, nil) // all is on the disk
 	default:
 		if m.r.IntN(2) == 0 { // in the middle of a write
 			for range 3 {
@@ -197,7 +256,7 @@ func (m *model) restart() {
 			time.Sleep(time.Duration(m.r.IntN(300)) * time.Microsecond)
 		}
 		m.disk = m.disk.restart(how == 2, nil)
-		lossy = how == 2 && m.interval > 0
+		lossy = how == 2 && m.interval != 0
 		cancel()
 		_ = m.log.Close(ctx) // its disk is gone
 		m.highest = 0        // a number that no one has seen may be given again
@@ -205,19 +264,24 @@ func (m *model) restart() {
 			m.highest = max(m.highest, n)
 		}
 	}
+	clear(m.refused) // they may be back
 	m.open()
 	m.check(lossy)
+	if lossy && m.interval < 0 {
+		m.highest = m.log.State().Next - 1
+	}
 }
 
 // TestHistories runs random calls and failures against a model.
 func TestHistories(t *testing.T) {
-	for _, interval := range []time.Duration{0, 2 * time.Millisecond, time.Hour} {
+	for _, c := range []struct{ interval, retry time.Duration }{{0, 1}, {2 * time.Millisecond, 1}, {time.Hour, 1}, {0, -1}, {-1, -1}} {
 		for seed := range uint64(6) {
-			t.Run(fmt.Sprint(interval, "/", seed), func(t *testing.T) {
+			t.Run(fmt.Sprint(c.interval, "/", c.retry, "/", seed), func(t *testing.T) {
 				t.Parallel()
 				m := &model{
-					t: t, r: rand.New(rand.NewPCG(seed, uint64(interval))), interval: interval, disk: newDisk(),
-					given: map[uint64]string{}, stored: map[uint64]bool{}, removed: map[uint64]bool{},
+					t: t, r: rand.New(rand.NewPCG(seed, uint64(c.interval))), interval: c.interval, retry: c.retry, discards: c.retry < 0 || seed%2 == 1,
+					steady: c.interval < 0 && seed%2 == 0, disk: newDisk(),
+					given: map[uint64]string{}, stored: map[uint64]bool{}, removed: map[uint64]bool{}, refused: map[uint64]bool{},
 				}
 				m.open()
 				for range 150 {
@@ -227,6 +291,11 @@ func TestHistories(t *testing.T) {
 					case 2, 3, 4:
 						m.remove()
 					case 5:
+						m.discard()
+					case 6:
+						if m.steady {
+							continue
+						}
 						m.disk.mu.Lock()
 						switch m.r.IntN(3) {
 						case 0:
@@ -237,7 +306,7 @@ func TestHistories(t *testing.T) {
 							m.disk.failNames = 1
 						}
 						m.disk.mu.Unlock()
-					case 6:
+					case 7:
 						m.check(false)
 					default:
 						m.append()

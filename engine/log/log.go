@@ -16,7 +16,8 @@ import (
 // Config configures a Log.
 type Config struct {
 	Store       Store
-	Interval    time.Duration                // between two syncs; 0 means that each group is synced before it is confirmed
+	Interval    time.Duration                // between two syncs; 0 means that each group is synced before it is confirmed, less than 0 that only whole segments are
+	Retry       time.Duration                // between two attempts to write; 0 means 200 ms, less than 0 that a failed group is removed and Commit returns why: not with an interval
 	SegmentSize int64                        // bytes at which a segment ends
 	Room        func(bytes int64) error      // says why so many bytes may not be written now; nil means that they may
 	Stored      func(records []Stored)       // called for each group when it is in the index, before it is confirmed, and, with none, when it is again; may be nil
@@ -114,6 +115,19 @@ func newSalt() uint32 {
 func (l *Log) Append(r *engine.Record, stored int64) (sequence uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.append(r, stored)
+}
+
+// Put is Append and Commit of one record: done gets the error of the group that has it.
+func (l *Log) Put(r *engine.Record, stored int64, done func(error)) (sequence uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sequence = l.append(r, stored)
+	l.commit(done)
+	return sequence
+}
+
+func (l *Log) append(r *engine.Record, stored int64) (sequence uint64) {
 	l.stored = max(stored, l.stored)
 	e := *r
 	e.Sequence, e.Stored = l.next, l.stored
@@ -130,13 +144,6 @@ func (l *Log) Insert(r *engine.Record) {
 	l.add(r)
 }
 
-// Pass removes the numbers before n that were not given.
-func (l *Log) Pass(n uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.skipTo(n)
-}
-
 func (l *Log) skipTo(n uint64) {
 	if n <= l.next {
 		return
@@ -145,10 +152,8 @@ func (l *Log) skipTo(n uint64) {
 	if l.next == 1 && len(l.segments) == 0 { // the first segment begins at n
 		l.gathering.first, l.floor, gap.First = n, n, n-1
 	}
-	l.gone.add(gap)
-	l.removals = addRange(l.removals, gap)
 	l.next = n
-	l.raiseFloor()
+	l.discard(gap)
 }
 
 func (l *Log) add(r *engine.Record) {
@@ -196,6 +201,10 @@ func (l *Log) Release(n uint64) {
 func (l *Log) Commit(done func(error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.commit(done)
+}
+
+func (l *Log) commit(done func(error)) {
 	if l.finished {
 		go done(engine.ErrClosed)
 		return
@@ -232,6 +241,26 @@ func (l *Log) remove(s Stored) bool {
 	l.raiseFloor()
 	l.compactAround(seg)
 	return true
+}
+
+// Discard removes the numbers of a range without reading what they have, also those that were not given yet. While a segment keeps other
+// records, State and Count count what was discarded of it.
+func (l *Log) Discard(r Range) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.finished { // another process may have the files
+		return
+	}
+	if given := (Range{max(r.First, l.floor), min(r.Last, l.next-1)}); given.First <= given.Last {
+		l.discard(given)
+	}
+	l.skipTo(r.Last + 1)
+}
+
+func (l *Log) discard(r Range) {
+	l.gone.add(r)
+	l.removals = addRange(l.removals, r)
+	l.raiseFloor()
 }
 
 // Oldest returns the oldest record that is left. Its calls, and those of Trim, must not overlap.
@@ -302,10 +331,7 @@ func (l *Log) trimBuffered(b Bounds, removed func(Stored)) bool {
 	for l.oldest.Sequence > 0 && (l.exceeded(b) || l.oldestStored < b.From) {
 		s := l.oldest
 		if s.Sequence > l.floor {
-			before := Range{l.floor, s.Sequence - 1}
-			l.gone.add(before)
-			l.removals = addRange(l.removals, before)
-			l.raiseFloor()
+			l.discard(Range{l.floor, s.Sequence - 1})
 		}
 		if !l.remove(s) {
 			return false
@@ -338,6 +364,12 @@ func (l *Log) raiseFloor() {
 	before := l.floor
 	l.floor = min(l.gone.next(l.floor), l.next)
 	l.gone.forget(before, l.floor)
+	for _, s := range l.segments[find(l.segments, before):] {
+		if s.last >= l.floor {
+			break
+		}
+		l.forgetRecords(s)
+	}
 	keep := 1
 	if l.active != nil && l.active.size == headerSize { // its first sync may fail
 		keep = 2
@@ -357,14 +389,20 @@ func (l *Log) empty(s *segment) bool { return s.last < l.floor && s != l.active 
 
 // drop forgets what a segment has, and removes its file.
 func (l *Log) drop(s *segment) {
-	s.tags.each(func(t *tag, n uint32) bool { // only what is damaged is left
+	l.forgetRecords(s)
+	l.removeFile(s.name())
+}
+
+// forgetRecords ends the count of the records of a segment: what is left of them is damaged or discarded.
+func (l *Log) forgetRecords(s *segment) {
+	s.tags.each(func(t *tag, n uint32) bool {
 		t.records -= uint64(n)
 		l.forgetTag(t)
 		return true
 	})
 	l.records -= s.records
 	l.bytes -= s.bytes
-	l.removeFile(s.name())
+	s.tags, s.records, s.bytes = counts{}, 0, 0
 }
 
 // removeFile removes a file, now or when the next one goes.

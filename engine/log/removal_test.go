@@ -37,8 +37,8 @@ func expectRecords(t *testing.T, l *Log, tag string, want ...uint64) {
 	}
 }
 
-// TestPassedNumbers: numbers that Pass has removed are not given after a restart, so that new records are not taken for removed ones.
-func TestPassedNumbers(t *testing.T) {
+// TestDiscardedNumbers: numbers that Discard has removed before they were given are not given after a restart, so that new records are not taken for removed ones.
+func TestDiscardedNumbers(t *testing.T) {
 	for _, records := range []int{0, 2} {
 		for _, killed := range []bool{false, true} {
 			d := newDisk()
@@ -47,10 +47,10 @@ func TestPassedNumbers(t *testing.T) {
 			for range records {
 				want = append(want, appendOne(t, l, "b").Sequence)
 			}
-			l.Pass(10)
+			l.Discard(Range{uint64(records) + 1, 9})
 			wait(t, l)
 			if last := l.State().Last; last != 9 {
-				t.Errorf("the last number is %d after Pass(10), want 9", last)
+				t.Errorf("the last number is %d after Discard up to 9, want 9", last)
 			}
 			for range 2 {
 				if killed {

@@ -1,6 +1,7 @@
 package log
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -10,7 +11,7 @@ import (
 )
 
 const (
-	retryAfter  = 200 * time.Millisecond // between two attempts to write
+	retryAfter  = 200 * time.Millisecond // Config.Retry
 	maxUnsynced = 16 << 20               // bytes that wait for the sync of an interval
 	maxSpare    = 4 << 20                // bytes of a buffer that is used again
 	maxIdle     = 64 << 10               // of one that is kept when there is nothing to write
@@ -89,7 +90,7 @@ func (l *Log) nextGroup() *group {
 	return g
 }
 
-// store writes a group, again and again until it succeeds or the Log may not wait.
+// store writes a group, again and again until it succeeds or the Log may not wait. If it may not try again, the group is forgotten.
 func (l *Log) store(g *group, syncNow bool) error {
 	if len(g.buf) > 0 {
 		l.unsynced = append(l.unsynced, g)
@@ -99,14 +100,44 @@ func (l *Log) store(g *group, syncNow bool) error {
 		l.mu.Lock()
 		l.err = err
 		l.mu.Unlock()
-		if err == nil {
+		switch {
+		case err == nil:
 			return nil
+		case l.config.Retry < 0:
+			l.forget()
+			return err
 		}
 		select {
 		case <-l.stop:
 			return engine.ErrClosed
-		case <-time.After(retryAfter):
+		case <-time.After(cmp.Or(l.config.Retry, retryAfter)):
 		}
+	}
+}
+
+// forget removes the records that could not be written. The next group says so, and what the forgotten ones have removed, unless the Log is
+// closed.
+func (l *Log) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, g := range l.unsynced {
+		for _, r := range g.removed {
+			l.removals = addRange(l.removals, r)
+		}
+		for i := range g.entries {
+			e := &g.entries[i]
+			e.tag.waiting--
+			l.forgetTag(e.tag)
+			r := Range{e.sequence, e.sequence}
+			l.gone.add(r)
+			l.removals = addRange(l.removals, r)
+		}
+	}
+	clear(l.unsynced)
+	l.unsynced = l.unsynced[:0]
+	l.raiseFloor()
+	if l.closing {
+		l.removals = nil
 	}
 }
 
@@ -138,10 +169,13 @@ func (l *Log) write(syncNow bool) error {
 			return err
 		}
 		if err := l.writeGroups(); err != nil {
+			if l.config.Interval < 0 {
+				_ = l.file.Sync() // what was confirmed before; whole segments are synced as far as the disk does it
+			}
 			return l.abandon(err)
 		}
 		last := l.unsynced[len(l.unsynced)-1]
-		syncNow = syncNow || created || l.config.Interval == 0 || size > maxUnsynced || len(last.entries) > 0 && last.entries[len(last.entries)-1].sequence > l.reserved
+		syncNow = syncNow || created || l.config.Interval <= 0 || size > maxUnsynced || len(last.entries) > 0 && last.entries[len(last.entries)-1].sequence > l.reserved
 	}
 	if syncNow && l.file != nil && l.synced < l.end {
 		if err := l.sync(); err != nil {
@@ -247,8 +281,10 @@ func (l *Log) writeGroups() error {
 
 // sync has all that is written on the disk.
 func (l *Log) sync() error {
-	if err := l.file.Sync(); err != nil {
-		return l.abandon(err)
+	if l.config.Interval >= 0 {
+		if err := l.file.Sync(); err != nil {
+			return l.abandon(err)
+		}
 	}
 	l.synced = l.end
 	if n := len(l.unsynced); n > 0 && l.config.Interval > 0 {
@@ -300,6 +336,9 @@ func (l *Log) index() {
 // abandon ends the active segment where it was synced, after err. What is not on the disk is written to the next one. The file is not
 // touched again: after an error of fdatasync the kernel may have dropped what it could not write.
 func (l *Log) abandon(err error) error {
+	if l.config.Retry < 0 {
+		_ = l.file.Truncate(l.synced) // so that no later process finds what is forgotten
+	}
 	_ = l.file.Close() // nothing is confirmed by it
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -102,7 +102,7 @@ func TestUnreadableSpool(t *testing.T) {
 		sent = append(sent, sendLarge(t, c, "old", 20*i, 20*i+20)...)
 		flush(t, c) // they are confirmed
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.spool"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}
@@ -283,7 +283,7 @@ func TestDamagedSpool(t *testing.T) {
 	}
 	closeLink(link)
 	a.links = nil
-	files, err := filepath.Glob(filepath.Join(dir, "*.spool"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}

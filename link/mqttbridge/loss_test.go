@@ -38,7 +38,7 @@ func TestUnreadableSpool(t *testing.T) {
 	b := n.bridge(p.dial, func(c *mqttbridge.Config) { c.Spool = spool.Config{Dir: dir, MaxBytes: 256 << 10} })
 	c := n.client()
 	want := n.publish(c, 0, 500)
-	files, err := filepath.Glob(filepath.Join(dir, "*.spool"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}

@@ -10,49 +10,28 @@ import (
 	"path/filepath"
 )
 
-const (
-	positionName = "position"
-	slotSize     = 20
-	slotDistance = 512 // a write of one slot does not touch the sector of the other one
-)
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// positionFile stores the index of the first message that was not advanced. It has two slots, which are written in turn, so that
-// a write that is interrupted damages one of them.
-type positionFile struct {
-	file    *os.File
-	written uint64 // number of writes; the lowest bit selects the slot
-	slot    [slotSize]byte
-}
-
-// openPosition opens the file, and returns the position that it has. A new file has 0. damaged means that no slot is intact.
-func openPosition(dir string) (p *positionFile, position uint64, damaged bool, err error) {
-	f, err := os.OpenFile(filepath.Join(dir, positionName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, 0, false, fmt.Errorf("spool: %w", err)
+// openPosition opens the file that has the index of the first message that was not advanced, and returns the index; 0 if the file is new
+// or damaged. It is never synced: with an older position, messages are delivered again.
+func openPosition(dir string) (index uint64, f *os.File, err error) {
+	if f, err = os.OpenFile(filepath.Join(dir, "position"), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return 0, nil, err
 	}
-	p = &positionFile{file: f}
-	buf := make([]byte, slotDistance+slotSize)
-	n, err := f.ReadAt(buf, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
+	var b [12]byte
+	if _, err := f.ReadAt(b[:], 0); err != nil && !errors.Is(err, io.EOF) {
 		_ = f.Close()
-		return nil, 0, false, fmt.Errorf("spool: %w", err)
+		return 0, nil, err
 	}
-	for _, slot := range [][]byte{buf[:slotSize], buf[slotDistance:]} {
-		written := binary.BigEndian.Uint64(slot)
-		if binary.BigEndian.Uint32(slot[16:]) == crc32.Checksum(slot[:16], castagnoli) && written > p.written {
-			p.written, position = written, binary.BigEndian.Uint64(slot[8:])
-		}
+	if crc32.Checksum(b[:8], castagnoli) == binary.BigEndian.Uint32(b[8:]) {
+		index = binary.BigEndian.Uint64(b[:])
 	}
-	return p, position, n > 0 && p.written == 0, nil
+	return index, f, nil
 }
 
-// store writes the position.
-func (p *positionFile) store(position uint64) error {
-	p.written++
-	binary.BigEndian.PutUint64(p.slot[:], p.written)
-	binary.BigEndian.PutUint64(p.slot[8:], position)
-	binary.BigEndian.PutUint32(p.slot[16:], crc32.Checksum(p.slot[:16], castagnoli))
-	if _, err := p.file.WriteAt(p.slot[:], int64(p.written%2)*slotDistance); err != nil {
+func (s *Spool) storePosition(index uint64) error {
+	b := binary.BigEndian.AppendUint64(nil, index)
+	if _, err := s.position.WriteAt(binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)), 0); err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}
 	return nil

@@ -1,14 +1,20 @@
 package spool
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.com/ferry"
+	"example.com/ferry/engine/log"
 	"example.com/ferry/internal/atomicfile"
 	"example.com/ferry/internal/filelock"
 )
@@ -18,12 +24,12 @@ type Config struct {
 	// Dir is the directory of the spool's files. Open creates it with mode 0700. One process at a time uses it.
 	Dir string
 
-	// MaxBytes bounds the bytes of the files of messages. The oldest file is removed when all its messages were advanced, so up to
+	// MaxBytes bounds the bytes of messages in files. The oldest file is removed when all its messages were advanced, so up to
 	// a sixteenth of MaxBytes, and at most 8 MiB, may belong to messages that were. Zero means 1 GiB.
 	MaxBytes int64
 
 	// Sync makes Append wait until the message is on the disk (fsync); calls that overlap share one wait. Without Sync, messages
-	// survive the end of the process, but the latest ones may be lost when the machine loses power.
+	// survive the end of the process, but those of the newest file may be lost when the machine loses power.
 	Sync bool
 }
 
@@ -43,57 +49,40 @@ var (
 
 // CorruptError says that messages are lost because a file is damaged.
 type CorruptError struct {
-	Path    string // of the file
-	Offset  int64  // where the damage begins, in bytes
-	Skipped int64  // bytes from there on that are no messages
-	Lost    uint64 // messages; of the last file at least so many. 0 if only the position is lost: messages that were advanced may be read again
+	Dir         string
+	First, Last uint64 // indexes of the messages
 }
 
 func (e *CorruptError) Error() string {
-	if e.Lost == 0 {
-		return fmt.Sprintf("spool: %s is damaged: messages that were delivered may be delivered again", e.Path)
-	}
-	return fmt.Sprintf("spool: %s is damaged at offset %d: skipped %d bytes, lost %d messages", e.Path, e.Offset, e.Skipped, e.Lost)
+	return fmt.Sprintf("spool: %s is damaged: messages %d to %d are lost", e.Dir, e.First, e.Last)
 }
 
 // Record is a message of a Spool.
 type Record struct {
-	// Index counts the messages of a spool from 1, without gaps but those of a *CorruptError.
+	// Index counts the messages of a spool from 1, with gaps for those that were refused or are lost.
 	Index uint64
-
-	// Message is as it was appended. If it had no ID it has one now, which is random but for the index, and the same in each Read.
+	// Message is as it was appended. If it had no ID it has one now, which no other message has, and the same in each Read.
 	Message ferry.Message
 }
 
 // Spool is a bounded queue of messages on disk. All methods may overlap, except that Read, TryRead and Rewind are for one goroutine.
 type Spool struct {
-	cfg     Config
-	born    birth
-	segment int64 // size from which on a file is not written any more, in bytes
-	lock    *filelock.Lock
-	file    *positionFile
-
-	syncing sync.Mutex // held during fsync, before mu
-	synced  uint64     // index of the last message that is on the disk; guarded by syncing
+	cfg  Config
+	lock *filelock.Lock
+	log  *log.Log
+	open chan struct{} // closed when log is set
+	name string        // begins the IDs that this Spool gives
+	ids  atomic.Uint64 // how many they are
 
 	mu       sync.Mutex
-	segments []*segment // oldest first
-	active   *segment   // the last of segments, if it is written
-	bytes    int64      // of all segments
-	next     uint64     // index of the next message that is appended
-	position uint64     // index of the first message that was not advanced
-	scratch  []byte     // of Append
+	position *os.File
+	reader   *log.Reader
+	batch    []Record // that Read has returned
+	tag      string   // of the last message that was read
 	lost     uint64
-	failed   error // of fsync: what Append has written may be lost
 	closed   bool
 	appended signal
 	freed    signal
-
-	reader  reader
-	base    mark   // where Rewind goes: at position or before it
-	marks   []mark // ends of the batches that were read and not advanced
-	gaps    []gap  // that Read has reported, at position or behind it
-	pending error  // that the next Read returns
 }
 
 // signal wakes goroutines that wait for a change. Its methods need a lock.
@@ -116,7 +105,7 @@ func (s *signal) wake() {
 
 // Open opens the spool in a directory, or creates it. It returns ErrLocked if another process, or another Spool of this one, uses
 // the directory. Damaged messages are no error of Open but of Read.
-func Open(cfg Config) (_ *Spool, err error) {
+func Open(cfg Config) (*Spool, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("spool: Config.Dir is missing")
 	}
@@ -129,182 +118,96 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if err := atomicfile.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	s := &Spool{cfg: cfg, born: newBirth(), segment: min(maxSegment, cfg.MaxBytes/segmentsInSpool)}
-	if s.lock, err = filelock.Take(filepath.Join(cfg.Dir, "lock")); err != nil {
+	lock, err := filelock.Take(filepath.Join(cfg.Dir, "lock"))
+	if err != nil {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
-	if err := s.recover(); err != nil {
-		_ = s.release()
-		return nil, err
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	s := &Spool{cfg: cfg, lock: lock, open: make(chan struct{}), name: hex.EncodeToString(b[:]) + "-"}
+	if err := s.openFiles(); err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("spool: %w", err)
 	}
 	return s, nil
 }
 
-// recover finds out where the spool begins and ends.
-func (s *Spool) recover() error {
-	var err error
-	var damaged bool
-	if s.file, s.position, damaged, err = openPosition(s.cfg.Dir); err != nil {
+func (s *Spool) openFiles() error {
+	if err := checkDir(s.cfg.Dir); err != nil {
 		return err
 	}
-	if s.segments, err = listSegments(s.cfg.Dir); err != nil {
+	c := log.Config{Store: log.Dir(s.cfg.Dir), SegmentSize: min(maxSegment, s.cfg.MaxBytes/segmentsInSpool), Room: s.room, Retry: -1}
+	if !s.cfg.Sync {
+		c.Interval = -1
+	}
+	position, file, err := openPosition(s.cfg.Dir)
+	if err != nil {
 		return err
 	}
-	for _, seg := range s.segments {
-		s.bytes += seg.size
+	if s.log, err = log.Open(c); err != nil {
+		_ = file.Close()
+		return err
 	}
-	s.next = 1
-	if n := len(s.segments); n > 0 {
-		last := s.segments[n-1]
-		if s.next, err = last.end(); err != nil {
-			return err
-		}
-		if s.next == last.first { // the process died while it wrote the first message
-			if err := s.removeFile(n - 1); err != nil {
-				return err
-			}
-		}
+	close(s.open)
+	if s.position = file; position > 1 {
+		s.log.Discard(log.Range{First: 1, Last: position - 1})
 	}
-	if s.position == 0 && len(s.segments) > 0 {
-		s.position = s.segments[0].first
-	}
-	s.position = max(s.position, 1)
-	s.next = max(s.next, s.position)
-	if damaged {
-		s.pending = &CorruptError{Path: filepath.Join(s.cfg.Dir, positionName)}
-	}
-	s.reader.next = s.position
-	s.base.next = s.position
-	s.synced = s.next - 1
-	return s.collect()
-}
-
-// removeFile removes a file.
-func (s *Spool) removeFile(i int) error {
-	seg := s.segments[i]
-	seg.close()
-	s.segments = append(s.segments[:i:i], s.segments[i+1:]...)
-	s.bytes -= seg.size
-	if seg == s.active {
-		s.active = nil
-	}
-	if err := os.Remove(seg.path); err != nil {
-		return fmt.Errorf("spool: %w", err)
-	}
+	s.reader = s.log.Reader(1, nil)
 	return nil
 }
 
-// endOf returns the index behind the last message that segment i has had.
-func (s *Spool) endOf(i int) uint64 {
-	if i+1 < len(s.segments) {
-		return s.segments[i+1].first
+// checkDir returns an error if the directory has files that are not those of a spool of this version.
+func checkDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
 	}
-	return s.next
-}
-
-// collect removes the files whose messages were all advanced. The last one is kept while it is small, so that a spool that is
-// empty most of the time does not create a file for each message.
-func (s *Spool) collect() error {
-	for len(s.segments) > 0 && s.endOf(0) <= s.position {
-		if s.segments[0] == s.active && s.active.size < s.segment/4 {
-			return nil
-		}
-		if err := s.removeAdvanced(0); err != nil {
-			return err
+	for _, e := range entries {
+		switch {
+		case strings.HasSuffix(e.Name(), ".spool"):
+			return fmt.Errorf("%s has messages of an earlier version (%s): let that version deliver what waits there, then remove the directory", dir, e.Name())
+		case e.Name() == "stream":
+			return fmt.Errorf("%s has a stored stream: use another directory", dir)
 		}
 	}
 	return nil
 }
 
-// removeAdvanced removes a file whose messages were all advanced. With Config.Sync, the position that says so is on the disk before:
-// with an older one, the messages would count as lost after a loss of power.
-func (s *Spool) removeAdvanced(i int) error {
-	if s.cfg.Sync {
-		if err := s.file.file.Sync(); err != nil {
-			return fmt.Errorf("spool: %w", err)
-		}
+// room says why the log may not write so many bytes.
+func (s *Spool) room(n int64) error {
+	<-s.open
+	if have := s.log.State().Bytes; have > 0 && have+n > s.cfg.MaxBytes {
+		return fmt.Errorf("%w: %s has %d bytes of at most %d, and %d more are to be stored", ErrFull, s.cfg.Dir, have, s.cfg.MaxBytes, n)
 	}
-	return s.removeFile(i)
-}
-
-// Advance removes the message with an index and all before it. Read must have returned it. A spool that is opened later begins
-// with the message behind it. After an error the messages are removed from this Spool, and may be read again by a later one.
-func (s *Spool) Advance(index uint64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if index >= s.reader.next && !s.closed {
-		return fmt.Errorf("spool: message %d cannot be advanced: Read has not returned it", index)
-	}
-	return s.remove(index)
-}
-
-// Remove is Advance, but Read may not have returned the message. It does not return it later.
-func (s *Spool) Remove(index uint64) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if index >= s.next && !s.closed {
-		return fmt.Errorf("spool: message %d cannot be removed: the last one is %d", index, s.next-1)
-	}
-	return s.remove(index)
-}
-
-// remove removes the message with an index and all before it, unless that was done.
-func (s *Spool) remove(index uint64) error {
-	switch {
-	case s.closed:
-		return ErrClosed
-	case index < s.position:
-		return nil
-	}
-	return s.advance(index + 1)
-}
-
-func (s *Spool) advance(position uint64) error {
-	s.position = position
-	for len(s.gaps) > 0 && s.gaps[0].from <= s.position {
-		s.position = max(s.position, s.gaps[0].to)
-		s.gaps = s.gaps[1:]
-	}
-	for len(s.marks) > 0 && s.marks[0].next <= s.position {
-		s.base = s.marks[0]
-		s.marks = s.marks[1:]
-	}
-	s.reader.next = max(s.reader.next, s.position)
-	s.freed.wake()
-	if err := s.file.store(s.position); err != nil {
-		return err // the files stay: without them, a later Spool would count their messages as lost
-	}
-	return s.collect()
+	return nil
 }
 
 // Stats is the state of a Spool at one moment.
 type Stats struct {
 	Messages uint64    // that were appended and not advanced
-	Bytes    int64     // of their records; up to the size of one Read more
-	Oldest   time.Time // Message.Time of the first of them; zero if there is none, or it is damaged
+	Bytes    int64     // of their records, by the mean length of those in files
+	Oldest   time.Time // when the first of them was appended; zero if there is none, or it is damaged
+	First    uint64    // index of the first of them; Last+1 if there is none
 	Last     uint64    // index of the last message that was appended
 	Lost     uint64    // messages of *CorruptErrors since Open
 	MaxBytes int64
 }
 
 // Last returns Stats.Last, without the work of Stats.
-func (s *Spool) Last() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.next - 1
-}
+func (s *Spool) Last() uint64 { return s.log.State().Last }
 
 // Stats returns the state of the spool.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := Stats{Messages: s.next - s.position, Last: s.next - 1, Lost: s.lost, MaxBytes: s.cfg.MaxBytes}
-	if v.Messages > 0 && !s.closed {
-		v.Bytes = s.bytes
-		if len(s.segments) > 0 && s.segments[0] == s.base.segment {
-			v.Bytes -= s.base.offset
+	l := s.log.State()
+	v := Stats{First: l.First, Last: l.Last, Lost: s.lost, MaxBytes: s.cfg.MaxBytes}
+	v.Messages = l.Last + 1 - l.First - s.log.Removed(log.Range{First: l.First, Last: l.Last})
+	v.Bytes = min(l.Bytes, int64(float64(l.Bytes)*float64(v.Messages)/float64(max(l.Records, 1))))
+	if !s.closed {
+		if _, at, ok := s.log.Oldest(); ok {
+			v.Oldest = time.Unix(0, at)
 		}
-		v.Oldest = s.oldest()
 	}
 	return v
 }
@@ -319,20 +222,8 @@ func (s *Spool) Close() error {
 	s.closed = true
 	s.appended.wake()
 	s.freed.wake()
-	for _, seg := range s.segments {
-		seg.close()
-	}
-	return s.release()
-}
-
-func (s *Spool) release() error {
-	var err error
-	if s.file != nil {
-		err = s.file.file.Close()
-	}
-	if e := s.lock.Close(); err == nil {
-		err = e
-	}
+	s.reader.Close()
+	err := errors.Join(s.log.Close(context.Background()), s.position.Close(), s.lock.Close())
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}

@@ -32,13 +32,13 @@ func TestPubSpool(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for late := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) { // until both are stored, of 55 bytes each
-		files, err := filepath.Glob(filepath.Join(dir, "*.spool"))
+	for late := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) { // until both are stored
+		files, err := filepath.Glob(filepath.Join(dir, "*.log"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(files) == 1 {
-			if info, err := os.Stat(files[0]); err == nil && info.Size() == 2*(36+int64(len("open/spooled")+len(`{"n":0}`))) {
+			if info, err := os.Stat(files[0]); err == nil && info.Size() == 32+2*(67+int64(len("open/spooled")+len(`{"n":0}`))) {
 				break
 			}
 		}
