@@ -7,13 +7,14 @@ import (
 	"sync"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/engine/log"
 )
 
 // cursor reads a stream.
 type cursor struct {
 	stream *stream
-	named  *namedCursor  // nil for an unnamed cursor
+	named  *named.Cursor // nil for an unnamed cursor
 	woken  chan struct{} // has one place: a record was stored, or the cursor has ended
 
 	reading sync.Mutex // held by Next; taken before the lock of the stream
@@ -153,7 +154,7 @@ func (c *cursor) Commit(p engine.Position) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.named != nil && c.err == nil {
-		c.named.position, c.named.dirty = p.Clone(), true
+		c.named.Position, c.named.Dirty = p.Clone(), true
 		s.positions.changed(s)
 	}
 }
@@ -176,7 +177,7 @@ func (c *cursor) Close(context.Context) error {
 	err := s.cause(s.positions.flush(s, true))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.named.free()
+	c.named.Free()
 	return err
 }
 

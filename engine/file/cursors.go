@@ -2,43 +2,11 @@ package file
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/engine/log"
 )
-
-// namedCursor is what outlives the opener of a named cursor.
-type namedCursor struct {
-	name     string
-	filter   string
-	where    string
-	owner    string
-	position engine.Position
-	dirty    bool // the file has another position
-	holder   string
-	held     *cursor       // nil if the cursor is free
-	freed    chan struct{} // closed when the cursor becomes free; nil if no opener waits
-}
-
-func newNamedCursor(c engine.CursorInfo) *namedCursor {
-	return &namedCursor{name: c.Name, filter: c.Filter, where: c.Where, owner: c.Owner, position: c.Position}
-}
-
-// info returns what outlives the opener, and its name. It shares the position.
-func (n *namedCursor) info() engine.CursorInfo {
-	return engine.CursorInfo{Name: n.name, Filter: n.filter, Where: n.where, Owner: n.owner, Position: n.position, Holder: n.holder}
-}
-
-// free wakes the openers that wait.
-func (n *namedCursor) free() {
-	n.held, n.holder = nil, ""
-	if n.freed != nil {
-		close(n.freed)
-		n.freed = nil
-	}
-}
 
 // Cursor opens a cursor. It waits until the holder of a named cursor has closed it.
 func (s *stream) Cursor(ctx context.Context, c engine.CursorConfig) (engine.Cursor, error) {
@@ -50,20 +18,7 @@ func (s *stream) Cursor(ctx context.Context, c engine.CursorConfig) (engine.Curs
 			return nil, err
 		}
 	}
-	for {
-		opened, freed, err := s.tryOpen(c)
-		switch {
-		case err != nil:
-			return nil, err // not a nil *cursor
-		case opened != nil:
-			return opened, nil
-		}
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+	return named.Open(ctx, func() (*cursor, <-chan struct{}, error) { return s.tryOpen(c) })
 }
 
 // tryOpen opens a cursor, or returns a channel that is closed when it may be free.
@@ -78,25 +33,20 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 	opened.takes = opened.take
 	filter := c.Filter
 	if c.Name != "" {
-		n := s.named[c.Name]
-		switch {
-		case n == nil: // it was deleted while this opener waited
-			s.create(c, from)
-			s.positions.changed(s)
-			n = s.named[c.Name]
-		case c.CheckKept(n.filter, n.where) != nil:
-			return nil, nil, c.CheckKept(n.filter, n.where)
-		case n.held != nil:
-			if n.freed == nil {
-				n.freed = make(chan struct{})
-			}
-			return nil, n.freed, nil
+		n, err := s.named.Make(c, from) // it may have been deleted while this opener waited
+		if err != nil {
+			return nil, nil, err
 		}
-		n.held, n.holder = opened, c.Holder
+		if n.Dirty {
+			s.positions.changed(s)
+		}
+		if freed := n.Hold(c.Holder, opened.lose); freed != nil {
+			return nil, freed, nil
+		}
 		opened.named = n
-		opened.began = n.position.Clone()
+		opened.began = n.Position.Clone()
 		opened.done = opened.began.Done
-		from, filter = n.position.Floor+1, n.filter
+		from, filter = n.Position.Floor+1, n.Filter
 	}
 	opened.tags = newTags(filter)
 	opened.reader = s.log.Reader(from, opened.tags.filterFunc())
@@ -111,24 +61,15 @@ func (s *stream) CreateCursor(_ context.Context, c engine.CursorConfig) error {
 	}
 	from := s.start(c.Start)
 	s.mu.Lock()
-	n, err := s.named[c.Name], s.err
-	switch {
-	case err != nil:
-	case n != nil:
-		err = c.CheckKept(n.filter, n.where)
-	default:
-		s.create(c, from)
+	err := s.err
+	if err == nil {
+		_, err = s.named.Make(c, from)
 	}
 	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	return s.cause(s.positions.flush(s, true)) // also if it exists: another call may be writing it, or have failed
-}
-
-// create makes a named cursor. The caller holds the lock.
-func (s *stream) create(c engine.CursorConfig, from uint64) {
-	s.named[c.Name] = &namedCursor{name: c.Name, filter: c.Filter, where: c.Where, owner: c.Owner, position: engine.Position{Floor: from - 1}, dirty: true}
 }
 
 // start returns the sequence number at which a new cursor begins. It is at least 1.
@@ -147,18 +88,11 @@ func (s *stream) start(at engine.Start) uint64 {
 // Cursors returns the named cursors, sorted by name.
 func (s *stream) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
 	s.mu.Lock()
-	err := s.err
-	all := make([]engine.CursorInfo, 0, len(s.named))
-	for _, n := range s.named {
-		info := n.info()
-		info.Position = info.Position.Clone()
-		all = append(all, info)
-	}
+	all, err := s.named.Infos(), s.err
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b engine.CursorInfo) int { return strings.Compare(a.Name, b.Name) })
 	for i := range all {
 		if all[i].Lag, err = s.lag(ctx, &all[i]); err != nil {
 			return nil, err
@@ -208,22 +142,17 @@ func (s *stream) left(r log.Range) uint64 {
 // DeleteCursor removes a named cursor. Its holder's Next returns ErrLost.
 func (s *stream) DeleteCursor(_ context.Context, name string) error {
 	s.mu.Lock()
-	n := s.named[name]
 	err := s.err
-	if err == nil && n == nil {
-		err = engine.ErrNoCursor
+	if err == nil {
+		err = s.named.Remove(name)
 	}
+	if err == nil {
+		s.positions.deleted = append(s.positions.deleted, name)
+	}
+	s.mu.Unlock()
 	if err != nil {
-		s.mu.Unlock()
 		return err
 	}
-	delete(s.named, name)
-	s.positions.deleted = append(s.positions.deleted, name)
-	if n.held != nil {
-		n.held.lose(engine.ErrLost)
-	}
-	n.free()
-	s.mu.Unlock()
 	return s.cause(s.positions.flush(s, true))
 }
 
@@ -237,7 +166,7 @@ func (s *stream) endCursors(err error) error {
 		c.lose(err)
 	}
 	for _, n := range s.named {
-		n.free()
+		n.Free()
 	}
 	s.mu.Unlock()
 	return s.positions.close(s)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/engine/internal/packed"
 	"example.com/ferry/internal/atomicfile"
 )
@@ -62,7 +63,7 @@ func (p *positions) run(s *stream) {
 		s.mu.Lock()
 		again := false
 		for _, n := range s.named {
-			again = again || n.dirty
+			again = again || n.Dirty
 		}
 		if err == nil && again && !p.closed {
 			s.mu.Unlock()
@@ -121,9 +122,9 @@ func (p *positions) flush(s *stream, sync bool) error {
 	p.live = 0
 	for _, n := range s.named {
 		start := len(b)
-		if anew || n.dirty {
-			b = appendEntry(b, packed.AppendCursor([]byte{cursorPosition}, n.info()))
-			n.dirty = false
+		if anew || n.Dirty {
+			b = appendEntry(b, packed.AppendCursor([]byte{cursorPosition}, n.CursorInfo))
+			n.Dirty = false
 			p.live += int64(len(b) - start)
 		} else {
 			p.live += 32
@@ -238,10 +239,10 @@ func parseEntry(b []byte) (e entry, ok bool) {
 
 // parsePositions returns the named cursors that a file has. Bytes that are no entry are passed over. At the end of the file they are an entry
 // that a process has not written completely; elsewhere they are damage.
-func parsePositions(path string, b []byte) (named map[string]*namedCursor, damaged, tail int, err error) {
-	named = map[string]*namedCursor{}
+func parsePositions(path string, b []byte) (all named.Cursors, damaged, tail int, err error) {
+	all = named.Cursors{}
 	if len(b) == 0 {
-		return named, 0, 0, nil
+		return all, 0, 0, nil
 	}
 	if b[0] != positionsVersion {
 		return nil, 0, 0, fmt.Errorf("%s has version %d, this program reads version %d", path, b[0], positionsVersion)
@@ -254,18 +255,18 @@ func parsePositions(path string, b []byte) (named map[string]*namedCursor, damag
 			continue
 		}
 		if e.kind == cursorPosition {
-			named[e.cursor.Name] = newNamedCursor(e.cursor)
+			all[e.cursor.Name] = &named.Cursor{CursorInfo: e.cursor}
 		} else {
-			delete(named, e.cursor.Name)
+			delete(all, e.cursor.Name)
 		}
 		damaged += at - end
 		at += e.size
 		end = at
 	}
 	if end == 1 { // a file is made with its first entries, complete
-		return named, len(b) - end, 0, nil
+		return all, len(b) - end, 0, nil
 	}
-	return named, damaged, len(b) - end, nil
+	return all, damaged, len(b) - end, nil
 }
 
 // loadCursors reads the named cursors. A file with damage is kept beside the one that replaces it.
@@ -279,11 +280,11 @@ func (s *stream) loadCursors() error {
 		return fmt.Errorf("positions: %w", err)
 	}
 	s.positions.anew = true
-	named, damaged, tail, err := parsePositions(path, b)
+	all, damaged, tail, err := parsePositions(path, b)
 	if err != nil {
 		return err
 	}
-	s.named = named
+	s.named = all
 	if tail > 0 {
 		s.engine.config.Log.Warn("the positions of durables end with an entry that was not written completely: it does not count", "file", path, "bytes", tail)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/archive"
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/engine/log"
 )
 
@@ -64,9 +65,7 @@ func (e *Engine) restore(ctx context.Context, dir string, c engine.Config, a *ar
 func (s *stream) fill(ctx context.Context, a *archive.Reader) error {
 	s.mu.Lock()
 	for _, c := range a.Cursors {
-		n := newNamedCursor(c)
-		n.dirty = true
-		s.named[n.name] = n
+		s.named[c.Name] = &named.Cursor{CursorInfo: c, Dirty: true}
 	}
 	s.mu.Unlock()
 	if a.Head.Last > maxRestored {

@@ -13,6 +13,7 @@ import (
 
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/internal/ids"
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/engine/log"
 	"example.com/ferry/internal/topic"
 )
@@ -41,7 +42,7 @@ type stream struct {
 	perTag   map[string]*tagRecords // nil without MaxPerTag
 	expiry   *time.Timer            // calls expired; nil if there was no MaxAge yet
 	expiring bool                   // expiry runs
-	named    map[string]*namedCursor
+	named    named.Cursors
 	open     map[*cursor]struct{}
 	waiting  []*cursor // cursors to wake when a record is stored
 	err      error     // why the stream takes no more work
@@ -57,7 +58,7 @@ func now() int64 { return time.Now().UnixNano() }
 
 // openStream opens the stream of a directory, and removes what exceeds the bounds of c.
 func openStream(e *Engine, dir string, c engine.Config) (*stream, error) {
-	s := &stream{engine: e, dir: dir, named: map[string]*namedCursor{}, open: map[*cursor]struct{}{}}
+	s := &stream{engine: e, dir: dir, named: named.Cursors{}, open: map[*cursor]struct{}{}}
 	s.positions.path = filepath.Join(dir, positionsName)
 	size := int64(maxSegment)
 	if c.MaxBytes > 0 {

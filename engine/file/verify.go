@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/engine/log"
 	"example.com/ferry/internal/filelock"
 )
@@ -62,12 +63,12 @@ func verify(ctx context.Context, dir string) Verified {
 		broken = nil
 	}
 	if broken == nil {
-		var named map[string]*namedCursor
+		var all named.Cursors
 		var damaged int
-		if named, damaged, _, broken = parsePositions(path, b); damaged > 0 {
+		if all, damaged, _, broken = parsePositions(path, b); damaged > 0 {
 			broken = fmt.Errorf("%s has %d damaged bytes: durables may be lost, or have older positions", path, damaged)
 		}
-		v.Durables = len(named)
+		v.Durables = len(all)
 	}
 	var unreadable error
 	v.Report, unreadable = log.Verify(ctx, dir)

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/named"
 )
 
 // cursor reads a stream. The lock of the stream guards it.
 type cursor struct {
 	stream  *stream
-	named   *namedCursor // nil for an unnamed cursor
+	named   *named.Cursor // nil for an unnamed cursor
 	began   engine.Position
 	matcher matcher
 	next    uint64         // Next continues with this sequence number
@@ -93,7 +94,7 @@ func (c *cursor) Commit(p engine.Position) {
 	c.stream.mu.Lock()
 	defer c.stream.mu.Unlock()
 	if c.named != nil && c.err == nil {
-		c.named.position = p.Clone()
+		c.named.Position = p.Clone()
 	}
 }
 
@@ -103,7 +104,7 @@ func (c *cursor) Close(context.Context) error {
 	defer c.stream.mu.Unlock()
 	if c.err == nil {
 		if c.named != nil {
-			c.named.free()
+			c.named.Free()
 		}
 		c.lose(engine.ErrClosed)
 	}

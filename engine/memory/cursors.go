@@ -2,53 +2,17 @@ package memory
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"example.com/ferry/engine"
+	"example.com/ferry/engine/internal/named"
 )
-
-// namedCursor is what outlives the opener of a named cursor.
-type namedCursor struct {
-	name     string
-	filter   string
-	where    string
-	owner    string
-	position engine.Position
-	holder   string
-	held     *cursor       // nil if the cursor is free
-	freed    chan struct{} // closed when the cursor becomes free; nil if no opener waits
-}
-
-// free wakes the openers that wait.
-func (n *namedCursor) free() {
-	n.held, n.holder = nil, ""
-	if n.freed != nil {
-		close(n.freed)
-		n.freed = nil
-	}
-}
 
 // Cursor opens a cursor. It waits until the holder of a named cursor has closed it.
 func (s *stream) Cursor(ctx context.Context, c engine.CursorConfig) (engine.Cursor, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	for {
-		opened, freed, err := s.tryOpen(c)
-		if opened == nil && err == nil {
-			select {
-			case <-freed:
-				continue
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}
-		if err != nil {
-			return nil, err // not a nil *cursor
-		}
-		return opened, nil
-	}
+	return named.Open(ctx, func() (*cursor, <-chan struct{}, error) { return s.tryOpen(c) })
 }
 
 // tryOpen opens a cursor, or returns a channel that is closed when it may be free.
@@ -65,33 +29,19 @@ func (s *stream) tryOpen(c engine.CursorConfig) (*cursor, <-chan struct{}, error
 		s.open[opened] = struct{}{}
 		return opened, nil, nil
 	}
-	n, err := s.create(c)
+	n, err := s.named.Make(c, s.start(c.Start))
 	if err != nil {
 		return nil, nil, err
 	}
-	if n.held != nil {
-		if n.freed == nil {
-			n.freed = make(chan struct{})
-		}
-		return nil, n.freed, nil
+	if freed := n.Hold(c.Holder, opened.lose); freed != nil {
+		return nil, freed, nil
 	}
-	n.held, n.holder = opened, c.Holder
 	opened.named = n
-	opened.began = n.position.Clone()
-	opened.next, opened.done = n.position.Floor+1, opened.began.Done
-	opened.matcher = newMatcher(n.filter)
+	opened.began = n.Position.Clone()
+	opened.next, opened.done = n.Position.Floor+1, opened.began.Done
+	opened.matcher = newMatcher(n.Filter)
 	s.open[opened] = struct{}{}
 	return opened, nil, nil
-}
-
-// create returns the named cursor, which it makes if there is none. The caller holds the lock.
-func (s *stream) create(c engine.CursorConfig) (*namedCursor, error) {
-	if n := s.named[c.Name]; n != nil {
-		return n, c.CheckKept(n.filter, n.where)
-	}
-	n := &namedCursor{name: c.Name, filter: c.Filter, where: c.Where, owner: c.Owner, position: engine.Position{Floor: s.start(c.Start) - 1}}
-	s.named[c.Name] = n
-	return n, nil
 }
 
 // CreateCursor makes a named cursor without a holder, unless it exists.
@@ -104,7 +54,7 @@ func (s *stream) CreateCursor(_ context.Context, c engine.CursorConfig) error {
 	if err := s.refusesWork(); err != nil {
 		return err
 	}
-	_, err := s.create(c)
+	_, err := s.named.Make(c, s.start(c.Start))
 	return err
 }
 
@@ -125,35 +75,16 @@ func (s *stream) start(at engine.Start) uint64 {
 
 // Cursors returns the named cursors, sorted by name.
 func (s *stream) Cursors(ctx context.Context) ([]engine.CursorInfo, error) {
-	all, err := s.positions()
+	s.mu.Lock()
+	all, err := s.named.Infos(), s.err
+	s.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b engine.CursorInfo) int { return strings.Compare(a.Name, b.Name) })
 	for i := range all {
 		if all[i].Lag, err = s.lag(ctx, &all[i]); err != nil {
 			return nil, err
 		}
-	}
-	return all, nil
-}
-
-func (s *stream) positions() ([]engine.CursorInfo, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err != nil {
-		return nil, s.err
-	}
-	all := make([]engine.CursorInfo, 0, len(s.named))
-	for _, n := range s.named {
-		all = append(all, engine.CursorInfo{
-			Name:     n.name,
-			Filter:   n.filter,
-			Where:    n.where,
-			Owner:    n.owner,
-			Position: n.position.Clone(),
-			Holder:   n.holder,
-		})
 	}
 	return all, nil
 }
@@ -180,17 +111,8 @@ func (s *stream) lag(ctx context.Context, c *engine.CursorInfo) (uint64, error) 
 func (s *stream) DeleteCursor(_ context.Context, name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.named[name]
-	switch {
-	case s.err != nil:
+	if s.err != nil {
 		return s.err
-	case n == nil:
-		return engine.ErrNoCursor
 	}
-	delete(s.named, name)
-	if n.held != nil {
-		n.held.lose(engine.ErrLost)
-	}
-	n.free()
-	return nil
+	return s.named.Remove(name)
 }

@@ -10,6 +10,7 @@ import (
 
 	"example.com/ferry/engine"
 	"example.com/ferry/engine/internal/ids"
+	"example.com/ferry/engine/internal/named"
 	"example.com/ferry/internal/topic"
 )
 
@@ -28,7 +29,7 @@ type stream struct {
 	ids      ids.Known
 	expiry   *time.Timer // calls expired; nil if there was no MaxAge yet
 	expiring bool        // expiry runs
-	named    map[string]*namedCursor
+	named    named.Cursors
 	open     map[*cursor]struct{}
 	waiting  []*cursor // cursors to wake when a record is appended
 	closing  bool      // the engine waits for the last calls of done
@@ -44,7 +45,7 @@ func newStream(completions *completions, c engine.Config) *stream {
 	s := &stream{
 		completions: completions,
 		log:         newLog(),
-		named:       map[string]*namedCursor{},
+		named:       named.Cursors{},
 		open:        map[*cursor]struct{}{},
 	}
 	s.configure(c)
@@ -223,7 +224,7 @@ func (s *stream) end(err error) {
 		c.lose(err)
 	}
 	for _, n := range s.named {
-		n.free()
+		n.Free()
 	}
 	s.named = nil
 	s.wake()
