@@ -385,16 +385,22 @@ func unescape(p *peer, name, text string) []byte {
 			code, text = string(binary.BigEndian.AppendUint16(nil, uint16(n))), reason
 		}
 	}
-	text = repetition.ReplaceAllStringFunc(text, func(part string) string {
-		m := repetition.FindStringSubmatch(part)
-		n, _ := strconv.Atoi(m[2])
-		return strings.Repeat(m[1], n)
-	})
-	plain, err := strconv.Unquote(`"` + strings.ReplaceAll(text, `"`, `\"`) + `"`)
-	if err != nil {
-		p.fatalf("%.100s: %v", text, err)
+	plain := func(text string) string {
+		p.t.Helper()
+		unquoted, err := strconv.Unquote(`"` + strings.ReplaceAll(text, `"`, `\"`) + `"`)
+		if err != nil {
+			p.fatalf("%s: %v", text, err)
+		}
+		return unquoted
 	}
-	return []byte(code + plain)
+	payload, done := []byte(code), 0
+	for _, at := range repetition.FindAllStringSubmatchIndex(text, -1) {
+		payload = append(payload, plain(text[done:at[0]])...)
+		n, _ := strconv.Atoi(text[at[4]:at[5]])
+		payload = append(payload, strings.Repeat(plain(text[at[2]:at[3]]), n)...)
+		done = at[1]
+	}
+	return append(payload, plain(text[done:])...)
 }
 
 // deflateTail ends each compressed message and is not sent. RFC 7692, section 7.2.1.

@@ -55,11 +55,12 @@ type Logins struct {
 type lane struct {
 	running int // threads of the checks
 	waiting []login
-	ended   LoginCounts
+	stats   LoginStats // without Waiting
 }
 
-// LoginCounts says how many logins have ended in which way.
-type LoginCounts struct {
+// LoginStats says of one kind of check how many logins have ended in which way, and how many wait for it.
+type LoginStats struct {
+	Waiting     int
 	Right       uint64 // after a check
 	Remembered  uint64 // without one
 	Wrong       uint64
@@ -67,12 +68,6 @@ type LoginCounts struct {
 	Busy        uint64 // refused without a check: too many wait for theirs
 	Unavailable uint64 // the callback has not decided
 	Unusable    uint64 // the callback has granted what cannot be granted
-}
-
-// LoginStats is a copy of the counters of one kind of check.
-type LoginStats struct {
-	LoginCounts
-	Waiting int // logins that wait to be checked
 }
 
 // verified is a login that was right.
@@ -128,7 +123,9 @@ func (l *Logins) Asks() bool { return l.callback.URL != "" }
 func (l *Logins) Stats() (passwords, callback LoginStats) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return LoginStats{l.comparing.ended, len(l.comparing.waiting)}, LoginStats{l.asking.ended, len(l.asking.waiting)}
+	passwords, callback = l.comparing.stats, l.asking.stats
+	passwords.Waiting, callback.Waiting = len(l.comparing.waiting), len(l.asking.waiting)
+	return passwords, callback
 }
 
 // Ask asks the callback about a login, without its Password, which is secret. With decided, the result is identity and err, and done is not called; otherwise done is
@@ -169,7 +166,7 @@ func (l *Logins) check(at login, secret []byte) (decided bool, grants LoginGrant
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if decided, grants, err = l.decide(&at, now); decided {
-		at.lane.ended.count(err, &at.lane.ended.Remembered)
+		at.lane.stats.count(err, &at.lane.stats.Remembered)
 		return true, grants, err
 	}
 	at.password = append([]byte(nil), secret...)
@@ -180,7 +177,7 @@ func (l *Logins) check(at login, secret []byte) (decided bool, grants LoginGrant
 }
 
 // count counts a login that has ended with err, or in right if that is nil.
-func (c *LoginCounts) count(err error, right *uint64) {
+func (c *LoginStats) count(err error, right *uint64) {
 	switch {
 	case err == nil:
 		*right++
@@ -296,7 +293,7 @@ func (l *Logins) work(at login) {
 	clear(at.password)
 	l.mu.Lock()
 	l.settle(&at, grants, err, time.Now())
-	at.lane.ended.count(err, &at.lane.ended.Right)
+	at.lane.stats.count(err, &at.lane.stats.Right)
 	at.lane.running -= at.threads
 	l.start(at.lane)
 	l.mu.Unlock()

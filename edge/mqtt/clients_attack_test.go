@@ -91,21 +91,22 @@ func runClients(t *testing.T, schemes map[string]string, program func(ctx contex
 	}
 }
 
-// pahoTesting runs a program of paho.mqtt.testing, which leaves its arguments to unittest otherwise, against 127.0.0.1.
+// pahoTesting runs a program of paho.mqtt.testing, which leaves its arguments to unittest otherwise, against localhost.
 const pahoTesting = `import runpy, sys, unittest
 main = unittest.main
 unittest.main = lambda: main(argv=sys.argv[:1])
-sys.argv = [sys.argv[1], "-h", "127.0.0.1", "-p", sys.argv[2]]
+sys.argv = [sys.argv[1], "-p", sys.argv[2]]
 sys.path.insert(0, sys.argv[0].rsplit("/", 1)[0])
 runpy.run_path(sys.argv[0], run_name="__main__")`
 
 // TestPahoTesting runs the suite of Eclipse's paho.mqtt.testing, if its programs are in PATH. What fails is named here, with the reason.
 func TestPahoTesting(t *testing.T) {
+	const grants = "the listener of this test grants all filters"
 	for program, failing := range map[string]map[string]string{
-		"client_test.py": {
-			"test_subscribe_failure": "the listener of this test grants all filters",
-		},
+		"client_test.py": {"test_subscribe_failure": grants},
 		"client_test5.py": {
+			"test_subscribe_failure":     grants,
+			"test_subscribe_options":     "the suite publishes before its second SUBSCRIBE is acknowledged: sometimes before the subscription begins",
 			"test_subscribe_identifiers": "a message comes once for each subscription, with its identifier: MQTT 5.0, section 3.3.4, allows that",
 			"test_server_keep_alive":     "the keep alive of the client holds: MQTT 5.0, section 3.2.2.3.14",
 		},
