@@ -4,6 +4,7 @@
 #
 #   sh examples/cascade/cut.sh             with ferry in the PATH
 set -eu
+command -v ferry >/dev/null || { echo "cut.sh: no ferry in the PATH: run make build, and put bin there: PATH=\$PWD/bin:\$PATH" >&2; exit 1; }
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 cd "$work"

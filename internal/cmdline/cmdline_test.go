@@ -59,6 +59,11 @@ type line struct {
 		Command []string      `arg:"" passthrough:"" help:"The program."`
 	} `cmd:"" help:"Run a program."`
 
+	Watch struct {
+		Count int      `short:"n" help:"How many."`
+		Names []string `arg:"" sep:"none" help:"Which ones."`
+	} `cmd:"" hidden:""`
+
 	Help  bool `short:"h" help:"Show this help."`
 	Quiet bool `short:"q" help:"Print nothing."`
 	Old   bool `hidden:""`
@@ -116,6 +121,12 @@ func TestParse(t *testing.T) {
 	var l line
 	if verb, err := newLine(&l).Parse([]string{"wrap", "--wait", "1s", "--", "run", "-q", "--", "--to"}); err != nil || verb.Check() != nil || strings.Join(l.Wrap.Command, " ") != "run -q -- --to" {
 		t.Errorf("wrap: got %v, %q", err, l.Wrap.Command)
+	}
+	if verb, err := newLine(&l).Parse([]string{"watch", "a", "-q", "b,c", "-n", "3", "--", "-d"}); err != nil || verb.Check() != nil || strings.Join(l.Watch.Names, " ") != "a b,c -d" || l.Watch.Count != 3 || !l.Quiet {
+		t.Errorf("watch: got %v, %+v", err, l.Watch)
+	}
+	if verb, err := newLine(&l).Parse([]string{"watch", "-n", "3"}); err != nil || verb.Check() == nil {
+		t.Errorf("watch without a name: got %v, and no error", err)
 	}
 }
 

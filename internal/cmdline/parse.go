@@ -32,7 +32,10 @@ func (v *Verb) Parse(words []string) (*Verb, error) {
 			}
 		case len(arguments) > 0:
 			err = arguments[0].assign(word)
-			arguments, words = arguments[1:], words[1:]
+			if !arguments[0].list() { // else it is the last one, and takes all words that are no flags
+				arguments = arguments[1:]
+			}
+			words = words[1:]
 		default:
 			below := slices.IndexFunc(v.Verbs, func(x *Verb) bool { return x.Name == word })
 			if below < 0 {

@@ -32,7 +32,7 @@ func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]b
 		root = &whole
 	}
 	var notes Notes
-	w, err := newWriter(from.Name(), to, m != nil, &notes)
+	w, err := newWriter(from.Name(), to, &notes)
 	if err != nil {
 		return dst, nil, err
 	}
@@ -54,7 +54,7 @@ func MessageAs(dst, data []byte, from, to format.Format, m *schema.Message) ([]b
 	return append(dst, message...), notes, nil
 }
 
-func newWriter(from string, target format.Format, typed bool, notes *Notes) (writer, error) {
+func newWriter(from string, target format.Format, notes *Notes) (writer, error) {
 	switch to := target.Name(); to {
 	case "json":
 		return &jsonWriter{notes: notes}, nil
@@ -67,11 +67,7 @@ func newWriter(from string, target format.Format, typed bool, notes *Notes) (wri
 	case "protobuf":
 		return &protobufWriter{notes: notes}, nil
 	case "y3", "y3n":
-		other := from == "y3" || from == "y3n"
-		if other && !typed {
-			return nil, fmt.Errorf("transcode: %s and %s write integers differently, and only a schema says which values are integers", from, to)
-		}
-		return newY3Writer(to, other), nil
+		return newY3Writer(to, from == "y3" || from == "y3n"), nil
 	}
 	if e, ok := target.(format.Encoder); ok {
 		return &builderWriter{builder: e.NewBuilder(), notes: notes}, nil

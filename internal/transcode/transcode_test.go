@@ -119,6 +119,31 @@ func TestJSONToCBOR(t *testing.T) {
 	}
 }
 
+// TestDialects converts what has the same bytes in both dialects of Y3, whatever its type: with that, nothing but integers differs.
+func TestDialects(t *testing.T) {
+	t.Parallel()
+	for name, data := range map[string]string{
+		"small integers, bools and nodes": "\x81\x06\x10\x01\x00\x11\x01\x3f",
+		"an empty value":                  "\x10\x00",
+		"an empty node":                   "\x81\x00",
+	} {
+		for _, to := range []y3.Format{{}, y3n} {
+			from := y3.Format{Dialect: y3.P + y3.N - to.Dialect}
+			if got, notes, err := transcode.Message(nil, []byte(data), from, to); err != nil || notes != nil || string(got) != data {
+				t.Errorf("%s to %s: got % x, %v, %v", name, to.Name(), got, notes, err)
+			}
+		}
+	}
+	text := "\x10\x05CELLA\x11\x03\x44\x80\x30" // no integers of y3: the first byte says that it is the last one
+	if got, _, err := transcode.Message(nil, []byte(text), y3.Format{}, y3n); err != nil || string(got) != text {
+		t.Errorf("got % x, %v, want the same", got, err)
+	}
+	long := "\x10\x09nine byte" // no integer of y3n: it is longer than 8 bytes
+	if got, _, err := transcode.Message(nil, []byte(long), y3n, y3.Format{}); err != nil || string(got) != long {
+		t.Errorf("got % x, %v, want the same", got, err)
+	}
+}
+
 func TestJSONNumbers(t *testing.T) {
 	t.Parallel()
 	const rounded = "[numbers with more digits than a float64 holds were rounded to it]"
@@ -200,7 +225,10 @@ func TestRefused(t *testing.T) {
 		{"scalar as y3 message", json.Format{}, y3.Format{}, `"00"`, "a single value is no y3 message"},
 		{"node that reads as a list", json.Format{}, y3.Format{}, `{"0x01":{"0x00":"01","0x11":"02"}}`, "a y3 node that starts with key 0x00 is a list"},
 		{"list in y3n", json.Format{}, y3n, `{"0x01":["00"]}`, "0x01: transcode: y3n has no lists"},
-		{"one dialect to the other", y3.Format{}, y3n, "\x01\x01\x05", "y3 and y3n write integers differently"},
+		{"an integer, perhaps, to the other dialect", y3.Format{}, y3n, "\x81\x04\x10\x02\x81\x00", "0x01.0x10: transcode: if this value is an integer, y3n writes it differently: give it a type in a schema"},
+		{"-1, perhaps, to the other dialect", y3.Format{}, y3n, "\x10\x01\x7f", "0x10: transcode: if this value is an integer"},
+		{"text, perhaps, from the other dialect", y3n, y3.Format{}, "\x10\x02ok", "0x10: transcode: if this value is an integer, y3 writes it differently"},
+		{"list to the other dialect", y3.Format{}, y3n, "\xd0\x03\x00\x01\x01", "0x10: transcode: y3n has no lists"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

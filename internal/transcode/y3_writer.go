@@ -1,6 +1,7 @@
 package transcode
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -94,8 +95,8 @@ func (w *y3Writer) scalar(at location, v value) error {
 			return err
 		}
 		raw = cast.Bytes
-	case v.Kind == field.Untyped && w.otherDialect:
-		return fmt.Errorf("transcode: %s may write this value differently: give it a type in the schema", w.dialect)
+	case v.Kind == field.Untyped && w.otherDialect && !w.sameInBoth(raw):
+		return fmt.Errorf("transcode: if this value is an integer, %s writes it differently: give it a type in a schema", w.dialect)
 	case v.Kind == field.Bytes || v.Kind == field.Untyped:
 	case v.Kind == field.Text:
 		if raw, err = hex.DecodeString(string(v.Bytes)); err != nil {
@@ -106,6 +107,21 @@ func (w *y3Writer) scalar(at location, v value) error {
 	}
 	w.dst = append(appendLength(append(w.dst, tag), len(raw)), raw...)
 	return nil
+}
+
+// sameInBoth reports whether a value of the other dialect has the same bytes in this one, whatever its type. The dialects differ in
+// integers only.
+func (w *y3Writer) sameInBoth(raw []byte) bool {
+	other := y3.Format{Dialect: y3.N}
+	if w.format.Dialect == y3.N {
+		other.Dialect = y3.P
+	}
+	n, err := other.Value(raw, field.Span{End: len(raw), Kind: field.Untyped}, field.Int64)
+	if err != nil {
+		return true // it is no integer
+	}
+	here, err := w.format.Cast(n, field.Int64)
+	return err == nil && bytes.Equal(here.Bytes, raw)
 }
 
 // tag returns the tag of a value without flags. In a list the tag is 0, otherwise it is the value's key.

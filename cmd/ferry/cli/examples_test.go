@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/ferry/internal/needs"
 	wire "example.com/ferry/protocol/mqtt"
 )
 
@@ -269,6 +270,19 @@ func TestExampleCascade(t *testing.T) {
 	cmd.Env = append(cmd.Env, "PATH="+c.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.HasSuffix(string(out), "it has all 300 readings, in order\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestExampleCascadeAlone: without ferry, the script says so at once instead of waiting for a node.
+func TestExampleCascadeAlone(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sh := needs.Program(t, "sh")
+	cmd := exec.CommandContext(ctx, sh, "examples/cascade/cut.sh")
+	cmd.Dir, cmd.Env = "../../..", []string{"PATH=" + t.TempDir()}
+	if out, err := cmd.CombinedOutput(); exitStatus(err) != 1 || !strings.Contains(string(out), "no ferry in the PATH") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -152,6 +152,22 @@ func TestPubSub(t *testing.T) {
 	}
 }
 
+// TestSubFilters: each filter is a subscription of its own, wherever it stands among the flags.
+func TestSubFilters(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	done := n.subscribe(t, n.tcp, "open/a/+", "-o", "raw", "open/b", "-n", "3", "open/a/#")
+	n.await("open/a/+")
+	n.await("open/b")
+	n.publish(t, n.tcp, `{"v":1}`, "open/b")
+	n.publish(t, n.tcp, `{"v":3}`, "open/a/1") // matches two of them
+	if got := <-done; got.status != 0 || got.stderr != "" || !slices.Contains([]string{
+		`{"v":1}` + "\n" + `{"v":3}` + "\n" + `{"v":3}` + "\n", `{"v":3}` + "\n" + `{"v":3}` + "\n" + `{"v":1}` + "\n", `{"v":3}` + "\n" + `{"v":1}` + "\n" + `{"v":3}` + "\n",
+	}, got.stdout) {
+		t.Errorf("got %+v, want 1 once and 3 twice", got)
+	}
+}
+
 // TestRawPipes pipes the output of sub -o raw into get and pub.
 func TestRawPipes(t *testing.T) {
 	t.Parallel()

@@ -29,19 +29,20 @@ type subCmd struct {
 	Durable string `placeholder:"NAME" help:"Continue where the last command with this name ended, and share the messages with all clients of the name. Each message is done once it is printed. --from counts for a new name."`
 	Policy  string `enum:"block,drop-oldest,drop-newest" default:"block" placeholder:"POLICY" help:"If ferry sub is slower than the publishers: block (they wait), drop-oldest or drop-newest. Stored messages always wait."`
 	schemaFlags
-	Count  uint64 `short:"n" placeholder:"N" help:"Exit after N messages."`
-	Output string `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline)."`
-	Tag    string `arg:"" help:"The tag filter: + matches one level, # all remaining levels, as in sensors/+/cpu or sensors/#."`
+	Count  uint64   `short:"n" placeholder:"N" help:"Exit after N messages."`
+	Output string   `short:"o" enum:"json,raw" default:"json" placeholder:"FORMAT" help:"json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline)."`
+	Tags   []string `arg:"" name:"tag" sep:"none" help:"The tag filters: + matches one level, # all remaining levels, as in sensors/+/cpu or sensors/#. Each is a subscription of its own. With --from or --durable, one."`
 }
 
 // Help returns the part of ferry sub --help that is not in the grammar.
 func (*subCmd) Help() string {
-	return `A line of JSON has the tag, the time at the source, the source, the type and the payload. A message from a stored stream has its sequence number there too. A payload that has no JSON form is printed as hex, with "encoding":"hex". With a schema, --where and the JSON of y3 and protobuf have names; ferry sends them to the node as the numbers in the messages. Ctrl-C ends ferry sub.
+	return `A line of JSON has the tag, the time at the source, the source, the type and the payload. A message from a stored stream has its sequence number there too. A message that matches two filters is printed twice. A payload that has no JSON form is printed as hex, with "encoding":"hex". With a schema, --where and the JSON of y3 and protobuf have names; ferry sends them to the node as the numbers in the messages. Ctrl-C ends ferry sub.
 
 Examples:
 
     ferry sub 'sensors/#'
     ferry sub --where 'readings.0.value > 30' sensors/+/cpu
+    ferry sub 'alarms/#' 'sensors/+/cpu'
     ferry sub --schema noise.json --where 'noise.level > 30' noise
     ferry sub --count 1 -o raw 'sensors/#' | ferry get readings.0.value
     ferry sub --from first 'orders/#'
@@ -85,7 +86,7 @@ func (c *subCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
-	err = client.Run(ctx, stream.Function{Observe: []string{c.Tag}, Where: where, Policy: policy, Concurrency: 1, Handler: p, From: from, Durable: c.Durable})
+	err = client.Run(ctx, stream.Function{Observe: c.Tags, Where: where, Policy: policy, Concurrency: 1, Handler: p, From: from, Durable: c.Durable})
 	if ctx.Err() != nil {
 		return p.err
 	}
@@ -99,10 +100,18 @@ func (c *subCmd) check(now time.Time) (from stream.From, err error) {
 			return from, err
 		}
 	}
-	if stored := c.From != "" || c.Durable != ""; stored && c.Policy != "block" {
+	switch stored := c.From != "" || c.Durable != ""; {
+	case stored && c.Policy != "block":
 		return from, fmt.Errorf("--policy %s is for messages as they arrive: those of a stored stream wait; leave it out", c.Policy)
+	case stored && len(c.Tags) > 1:
+		return from, fmt.Errorf("%d tag filters: --from and --durable read one; start a ferry sub for each", len(c.Tags))
 	}
-	return from, topic.CheckFilter(c.Tag)
+	for _, filter := range c.Tags {
+		if err := topic.CheckFilter(filter); err != nil {
+			return from, err
+		}
+	}
+	return from, nil
 }
 
 // predicate returns --where for the node, with numbers in place of the names of the schema.
