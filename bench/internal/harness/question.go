@@ -77,6 +77,9 @@ type Contender struct {
 	// take part in the case.
 	Open func(name string) (Session, error)
 
+	// Absent says why there are no figures for a case: in a few words, for the cell of the table. It may be nil.
+	Absent func(name string) string
+
 	// Recorded holds figures by case that were measured earlier; Measure and Open are nil then. Version says where they were
 	// measured.
 	Recorded map[string]Figures

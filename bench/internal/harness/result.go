@@ -40,7 +40,8 @@ type Row struct {
 	Value   float64                    `json:"value"` // headline in the first case that the row takes part in: median of the rounds
 	Spread  float64                    `json:"spread"`
 	Version string                     `json:"version"`
-	Cases   map[string]map[string]Stat `json:"cases"` // figures by case and name
+	Cases   map[string]map[string]Stat `json:"cases"`            // figures by case and name
+	Absent  map[string]string          `json:"absent,omitempty"` // why a case has no figures
 
 	contender Contender
 }
@@ -123,7 +124,7 @@ func summarize(rounds []round) Rounds {
 }
 
 func (r *Result) newRow(c Contender) Row {
-	row := Row{Name: c.Name, Kind: c.Kind, Version: c.Version, Cases: make(map[string]map[string]Stat), contender: c}
+	row := Row{Name: c.Name, Kind: c.Kind, Version: c.Version, Cases: make(map[string]map[string]Stat), Absent: make(map[string]string), contender: c}
 	for _, name := range r.Cases {
 		samples := make(map[string][]float64)
 		collect := func(f Figures) {
@@ -136,6 +137,9 @@ func (r *Result) newRow(c Contender) Row {
 			collect(round.figures[c.Name][name])
 		}
 		if len(samples) == 0 {
+			if c.Absent != nil {
+				row.Absent[name] = c.Absent(name)
+			}
 			continue
 		}
 		row.Cases[name] = make(map[string]Stat)

@@ -13,7 +13,7 @@ type Table struct {
 	Lines  []TableLine
 }
 
-// TableLine is the line of one row. A cell without a value is empty.
+// TableLine is the line of one row. A cell without a value says why, or is empty.
 type TableLine struct {
 	Row   Row
 	Cells []string
@@ -44,7 +44,7 @@ func (r *Result) table(figure string) Table {
 	for _, row := range r.Rows {
 		line, found := TableLine{Row: row}, false
 		for _, name := range t.Cases {
-			cell := ""
+			cell := row.Absent[name]
 			if s, ok := row.Cases[name][figure]; ok {
 				cell, found = Number(s.Median), true
 				if base := r.Stat(r.firstFerry(), name, figure).Median; figure == r.Unit && row.Name != r.firstFerry() && base > 0 {
