@@ -28,6 +28,9 @@ ROUNDS ?= 7
 # What bench-compare measures if Q is empty: what each message and request passes.
 COMPARED = proxy_http1 proxy_bolt idle_conns stream_hop event_edit field_lookup
 
+# uTP needs a C++ compiler.
+BENCH_TAGS := $(shell command -v g++ >/dev/null && echo -tags=utp)
+
 # Mutation testing: the module of gremlins.
 GREMLINS = github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
 
@@ -87,7 +90,7 @@ fuzz: ## run every fuzz target for T each, and list those that failed: make fuzz
 	@scripts/fuzz.sh $(T)
 
 bench: ## measure ferry beside its peers and write bench/results/report.html; one question: make bench Q=field_lookup
-	@cd bench && for q in $(QUESTIONS); do echo "== $$q"; go run "./$$q"; done && go run ./cmd/report
+	@cd bench && for q in $(QUESTIONS); do echo "== $$q"; go run $(BENCH_TAGS) "./$$q"; done && go run ./cmd/report
 
 bench-compare: ## measure this tree against a commit, in turns in one run: make bench-compare BASE=v0.1.0 Q=proxy_http1
 	@test -n "$(BASE)" || { echo "which commit to compare with? make bench-compare BASE=v0.1.0" >&2; exit 2; }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/ferry/internal/wirecount"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
@@ -24,7 +25,7 @@ func TestCompression(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		wire := newCounting(tcp.New(nil))
+		wire := wirecount.New(tcp.New(nil))
 		c, err := rpc.Dial(t.Context(), "tcp://"+l.Addr().String(), &rpc.ClientConfig{Protocol: p, Transports: []transport.Transport{wire}, Compression: "gzip"})
 		if err != nil {
 			t.Fatal(err)
@@ -39,13 +40,13 @@ func TestCompression(t *testing.T) {
 			{"zstd", []rpc.CallOption{rpc.Compress("zstd")}, true},
 			{"none", []rpc.CallOption{rpc.Compress("")}, false},
 		} {
-			written, read := wire.counts.written.Load(), wire.counts.read.Load()
+			written, read := wire.Written.Load(), wire.Read.Load()
 			out, err := rpc.Call[value](t.Context(), c, echoStruct, &value{text}, row.opts...)
 			if err != nil || out.Text != text {
 				t.Errorf("%s, %s: %v", p.Name(), row.name, err)
 				continue
 			}
-			sent, received := wire.counts.written.Load()-written, wire.counts.read.Load()-read
+			sent, received := wire.Written.Load()-written, wire.Read.Load()-read
 			if n := int64(len(text)); row.compressed != (sent < n/4) || row.compressed != (received < n/4) {
 				t.Errorf("%s, %s: %d bytes were sent and %d received for messages of %d", p.Name(), row.name, sent, received, n)
 			}

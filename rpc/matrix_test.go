@@ -17,6 +17,7 @@ import (
 
 	"example.com/ferry/codec"
 	"example.com/ferry/internal/pki"
+	"example.com/ferry/internal/wirecount"
 	"example.com/ferry/node"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
@@ -164,7 +165,7 @@ func matrixColumn(t *testing.T, p matrixProtocol, tr matrixTransport) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	wire := newCounting(tr.client)
+	wire := wirecount.New(tr.client)
 	c, err := rpc.Dial(t.Context(), tr.client.Scheme()+"://"+l.Addr().String(), &rpc.ClientConfig{
 		Protocol: p.protocol, Transports: []transport.Transport{wire}, Contents: content.All(),
 	})
@@ -173,7 +174,7 @@ func matrixColumn(t *testing.T, p matrixProtocol, tr matrixTransport) {
 	}
 	defer c.Close()
 	for _, x := range content.All() {
-		t.Run(strings.TrimPrefix(x.Type, "application/"), func(t *testing.T) { matrixCell(t, c, wire.counts, p, x) })
+		t.Run(strings.TrimPrefix(x.Type, "application/"), func(t *testing.T) { matrixCell(t, c, wire.Counts, p, x) })
 	}
 	if err := srv.Drain(t.Context()); err != nil {
 		t.Errorf("drain: %v", err)
@@ -181,13 +182,13 @@ func matrixColumn(t *testing.T, p matrixProtocol, tr matrixTransport) {
 }
 
 // matrixCell makes a unary call, and a stream where there can be one.
-func matrixCell(t *testing.T, c *rpc.Client, wire *byteCounts, p matrixProtocol, x envelope.Content) {
+func matrixCell(t *testing.T, c *rpc.Client, wire *wirecount.Counts, p matrixProtocol, x envelope.Content) {
 	offered := p.contents == nil
 	for _, name := range p.contents {
 		offered = offered || name == x.Type
 	}
 	text := strings.Repeat(x.Type+" ", 40)
-	written, read := wire.written.Load(), wire.read.Load()
+	written, read := wire.Written.Load(), wire.Read.Load()
 	got, err := matrixCall(t, c, x, text)
 	if !offered {
 		if call.StatusOf(err) == nil || !strings.Contains(err.Error(), x.Type) {
@@ -198,18 +199,18 @@ func matrixCell(t *testing.T, c *rpc.Client, wire *byteCounts, p matrixProtocol,
 	if err != nil || got != text {
 		t.Fatalf("got %d bytes, %v, want the %d bytes that were sent", len(got), err, len(text))
 	}
-	sent, received := wire.written.Load()-written, wire.read.Load()-read
+	sent, received := wire.Written.Load()-written, wire.Read.Load()-read
 	if limit := int64(2*len(text) + 2000); sent < int64(len(text)) || received < int64(len(text)) || sent > limit || received > limit {
 		t.Errorf("%d bytes were sent and %d received for two messages with %d bytes of text", sent, received, len(text))
 	}
 	if x.Envelope != nil || p.unary {
 		return
 	}
-	written, read = wire.written.Load(), wire.read.Load()
+	written, read = wire.Written.Load(), wire.Read.Load()
 	if err := matrixStream(t, c, x, text); err != nil {
 		t.Errorf("stream: %v", err)
 	}
-	sent, received = wire.written.Load()-written, wire.read.Load()-read
+	sent, received = wire.Written.Load()-written, wire.Read.Load()-read
 	if n := int64(3 * len(text)); sent < n || received < n {
 		t.Errorf("%d bytes were sent and %d received for three messages each with %d bytes of text", sent, received, len(text))
 	}

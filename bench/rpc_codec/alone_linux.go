@@ -9,6 +9,7 @@ import (
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/rpcload"
 	"example.com/ferry/codec"
+	"example.com/ferry/internal/load/echo"
 	"example.com/ferry/rpc/content"
 	"example.com/ferry/rpc/envelope"
 )
@@ -33,10 +34,10 @@ func alone() []harness.Contender {
 		{Name: codecAlone, Kind: harness.Limit, Version: "ferry's, without calls", Measure: func(name string, budget time.Duration) (harness.Figures, error) {
 			return measure(name, budget, bothWays)
 		}},
-		{Name: decodeFerry, Kind: harness.Ferry, Version: "this commit", Measure: func(name string, budget time.Duration) (harness.Figures, error) {
+		{Name: decodeFerry, Kind: harness.Ferry, Version: "this commit", Absent: absent(decodeFerry), Measure: func(name string, budget time.Duration) (harness.Figures, error) {
 			return measure(name, budget, scan)
 		}},
-		{Name: decodeJSON, Kind: harness.Peer, Version: "envelope, then params", Measure: func(name string, budget time.Duration) (harness.Figures, error) {
+		{Name: decodeJSON, Kind: harness.Peer, Version: "envelope, then params", Absent: absent(decodeJSON), Measure: func(name string, budget time.Duration) (harness.Figures, error) {
 			return measure(name, budget, decodeTwice)
 		}},
 	}
@@ -70,7 +71,7 @@ func measure(name string, budget time.Duration, w work) (harness.Figures, error)
 
 // bothWays encodes and decodes a request and its response, as client and server together do.
 func bothWays(c envelope.Content) (func() error, error) {
-	request, empty := rpcload.NewRequest(c.Type)
+	request, empty := echo.Of(c.Type).Values()
 	var wire []byte
 	return func() error {
 		for _, respond := range []bool{false, true} {
@@ -118,7 +119,7 @@ func encode(dst []byte, c envelope.Content, v any, respond bool) ([]byte, error)
 func isScanned(c envelope.Content) ([]byte, error) {
 	for _, name := range scanned {
 		if caseOf(c.Type) == name {
-			request, _ := rpcload.NewRequest(c.Type)
+			request, _ := echo.Of(c.Type).Values()
 			return encode(nil, c, request, false)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/rpcload"
+	"example.com/ferry/internal/load/echo"
 	"example.com/ferry/rpc/content"
 )
 
@@ -52,14 +53,14 @@ func (e *experiment) question() harness.Question {
 		Figures: rpcload.Figures,
 		Prepare: e.Prepare,
 		Checks: []harness.Check{
-			{Name: "the message takes 581 bytes", Run: rpcload.CheckMessage},
+			{Name: "the message takes 581 bytes", Run: echo.CheckMessage},
 			{Name: "in each row and case every response is right, and ferry's bytes have crossed TCP", Run: func() error { return e.Check(rpcload.FormatSystems()) }},
 		},
 		Goals: goals(e.formats),
 		Notes: []string{
 			"The codec alone is what cannot be saved: the request and the response are encoded and decoded once each, envelopes included, on one goroutine.",
 			"Request decoded alone: a request as it is on the wire becomes a method and a struct. encoding/json decodes the envelope first and then the parameters, as net/rpc/jsonrpc does.",
-			"y3, octet-stream, proto-rpc and bsonrpc have no peer that builds as a module.",
+			"y3, octet-stream, proto-rpc and bsonrpc have no peer that builds as a module. A cell without figures says why.",
 			"net/rpc's own gob is a row of rpc_transport. The same holds for other systems with protobuf.",
 		},
 	}
@@ -69,12 +70,14 @@ func (e *experiment) question() harness.Question {
 			continue
 		}
 		rows = append(rows, f.Row)
-		q.Contenders = append(q.Contenders, harness.Contender{Name: f.Row, Kind: f.Kind, Version: f.Version, Open: func(name string) (harness.Session, error) {
+		q.Contenders = append(q.Contenders, harness.Contender{Name: f.Row, Kind: f.Kind, Version: f.Version, Absent: absent(f.Row), Open: func(name string) (harness.Session, error) {
 			return e.open(f.Row, name)
 		}})
 	}
 	q.Contenders = append(q.Contenders, alone()...)
-	q.Contenders = append(q.Contenders, recorded)
+	last := recorded
+	last.Absent = absent(last.Name)
+	q.Contenders = append(q.Contenders, last)
 	return q
 }
 
@@ -86,6 +89,32 @@ func (e *experiment) open(row, name string) (harness.Session, error) {
 		}
 	}
 	return nil, nil
+}
+
+// absent returns why a row has no figures for a content type.
+func absent(row string) func(name string) string {
+	const elsewhere = "in rpc_transport" // the same messages, measured there
+	return func(name string) string {
+		switch {
+		case row == rpcload.Arpc:
+			return "no such codec"
+		case row == rpcload.GRPCGo && name == "protobuf":
+			return elsewhere
+		case row == rpcload.GRPCGo:
+			return "not a type of gRPC"
+		case row == recorded.Name && slices.Contains([]string{"octet-stream", "msgpackrpc", "jsonrpc2"}, name):
+			return "failed in the seed"
+		case row == recorded.Name && name == "grpc+proto":
+			return "the same as grpc"
+		case row == recorded.Name && name == "bsonrpc":
+			return "its codec is gone"
+		case row == recorded.Name:
+			return "no such codec"
+		case row == decodeFerry || row == decodeJSON:
+			return "no envelope of JSON"
+		}
+		return "another format" // the row is a client of one or two
+	}
 }
 
 // recorded is the seed: its code in its first version, with gob around each message.

@@ -8,7 +8,7 @@ import (
 // charts draws the calls a second, and the distribution of the latency of each row.
 func charts(r *harness.Result) ([]harness.Chart, error) {
 	c := harness.Chart{Name: "latency", Title: "How long calls take", X: "percentile", Y: "us", LogY: true}
-	for i, figure := range []string{rpcload.Min, rpcload.P50, rpcload.P90, rpcload.P99, rpcload.P999, rpcload.Max} {
+	for i, figure := range []string{rpcload.Min, rpcload.P50, rpcload.P90, rpcload.P95, rpcload.P99, rpcload.P999, rpcload.Max} {
 		c.XTicks = append(c.XTicks, harness.Tick{At: float64(i), Label: figure[:len(figure)-len(" us")]})
 		for k, row := range r.Rows {
 			if i == 0 {

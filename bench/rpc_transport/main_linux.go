@@ -4,6 +4,8 @@ package main
 import (
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/rpcload"
+	"example.com/ferry/internal/load/echo"
+	"example.com/ferry/transport/utp"
 )
 
 func main() {
@@ -18,6 +20,9 @@ const (
 
 // the only case
 const busy = "100 callers"
+
+// seedCells has the seed's names of cells that are rows here.
+var seedCells = map[string]string{rpcload.Ferry: "tcp+rpc", rpcload.FerryInGRPC: "grpc+rpc", rpcload.FerryUTP: "utp+rpc", rpcload.FerryGRPC: "tcp+grpc"}
 
 // experiment is the state that all measurements of a run share.
 type experiment struct {
@@ -42,20 +47,28 @@ func (e *experiment) question() harness.Question {
 		Figures: rpcload.Figures,
 		Prepare: e.Prepare,
 		Checks: []harness.Check{
-			{Name: "the message takes 581 bytes", Run: rpcload.CheckMessage},
+			{Name: "the message takes 581 bytes", Run: echo.CheckMessage},
 			{Name: "in each row every response is right, and in ferry's rows every byte has crossed the transport that the row names", Run: func() error { return e.Check(e.systems) }},
 		},
 		Charts: charts,
 		Goals:  goals(e.systems),
 		Notes: []string{
 			"The limit is a bare protocol on TCP: google's protobuf, a goroutine with a context and a deadline for each request, and frames that are gathered before a write.",
-			"Rows without a transport in their name are over TCP. ferry is the native protocol. The row of uTP needs cgo and a C++ compiler: `go run -tags utp ./rpc_transport`.",
+			"Rows without a transport in their name are over TCP. ferry is the native protocol.",
+			"A version with go-micro's name of a cell, such as tcp+rpc, is that cell of the seed's matrix. Its grpc+grpc and utp+grpc are an error of the seed, which says so itself: its gRPC server ignores the transport, so the 10,758, 10,845 and 10,675 calls a second that it prints for tcp+grpc, grpc+grpc and utp+grpc are one cell, measured three times.",
 			"net/rpc, net/http, fasthttp, arpc, drpc and quic-go's row send no deadline. net/http, fasthttp, connect, drpc and JSON-RPC over HTTP use a connection for each call in flight.",
 			"connect is over HTTP/1.1, in which it needs less CPU time than over HTTP/2. Its client asks for compressed responses unless it is told not to, as here.",
 		},
 	}
+	if why := utp.Descriptor().Missing; why != "" {
+		q.Notes = append(q.Notes, "There is no row for utp+rpc: "+why+". `make bench` builds it where there is a C++ compiler.")
+	}
 	for _, s := range e.systems {
-		q.Contenders = append(q.Contenders, harness.Contender{Name: s.Name, Kind: s.Kind, Version: s.Version, Open: func(string) (harness.Session, error) {
+		version := s.Version
+		if cell := seedCells[s.Name]; cell != "" {
+			version += ", " + cell
+		}
+		q.Contenders = append(q.Contenders, harness.Contender{Name: s.Name, Kind: s.Kind, Version: version, Open: func(string) (harness.Session, error) {
 			return e.Open(s)
 		}})
 	}

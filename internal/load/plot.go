@@ -39,7 +39,7 @@ func (h *Histogram) plot(width int) string {
 	}
 	var b strings.Builder
 	for i, n := range counts {
-		line := fmt.Sprintf("%9s - %-8s%10d %s", limits[i], limits[i+1], n, blocks(float64(n)/float64(most)*float64(width)))
+		line := fmt.Sprintf("%9s - %-8s%10d %s", limits[i], limits[i+1], n, Bar(float64(n)/float64(most)*float64(width)))
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
@@ -61,8 +61,8 @@ func (h *Histogram) limits(steps ...int) []time.Duration {
 	}
 }
 
-// blocks returns a bar of a number of cells, with a precision of an eighth. A bar above 0 is never empty.
-func blocks(cells float64) string {
+// Bar returns a bar of a number of cells, with a precision of an eighth. A bar above 0 is never empty.
+func Bar(cells float64) string {
 	eighths := int(math.Round(cells * 8))
 	if cells > 0 {
 		eighths = max(eighths, 1)

@@ -12,7 +12,7 @@ import (
 var quantiles = []struct {
 	name string
 	q    float64
-}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}}
+}{{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}}
 
 // WriteText writes r for a reader. The first line names the load and the target.
 func (r *Result) WriteText(w io.Writer, target string) error {

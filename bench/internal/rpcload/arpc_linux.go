@@ -58,7 +58,7 @@ func serveArpc[T any](c codec.Codec, k kind[T]) (string, error) {
 			_ = ctx.Error(err)
 			return
 		}
-		_ = ctx.Write(k.respond(in))
+		_ = ctx.Write(k.Respond(in))
 	}, true) // true: on a goroutine for each call, as in all other rows
 	go func() { _ = srv.Serve(l) }()
 	return l.Addr().String(), nil
@@ -72,7 +72,7 @@ type arpcClient[T any] struct {
 
 func dialArpc[T any](s Spec, codec codec.Codec, k kind[T]) (Client, error) {
 	arpclog.SetLevel(arpclog.LevelNone)
-	c := &arpcClient[T]{kind: k, requests: k.requests(s)}
+	c := &arpcClient[T]{kind: k, requests: requests(k, s)}
 	for range s.Conns {
 		conn, err := arpc.NewClient(func() (net.Conn, error) { return net.Dial("tcp", s.Addr) })
 		if err != nil {
@@ -89,7 +89,7 @@ func (c *arpcClient[T]) Call(worker int) error {
 	if err := c.conns[worker%len(c.conns)].Call(method, c.requests[worker], out, callTime); err != nil {
 		return err
 	}
-	return c.kind.verify(out)
+	return c.kind.Verify(out)
 }
 
 func (c *arpcClient[T]) Close() error {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/internal/load/echo"
+	"example.com/ferry/internal/wirecount"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/content"
@@ -37,13 +39,6 @@ const (
 	FerryHTTP      = "ferry JSON-RPC over HTTP"
 )
 
-// The method that every server has.
-const (
-	service = "bench.Echo"
-	say     = "Say"
-	method  = service + "." + say
-)
-
 // The content types of ferry's rows.
 const (
 	protobufType = "application/protobuf"
@@ -53,14 +48,14 @@ const (
 // ferrySystems are ferry's rows over its transports, and its other protocols over TCP.
 func ferrySystems() []System {
 	overTCP := func(name string, p call.Protocol, contentType string) System {
-		return ferrySystem(name, "tcp", p, contentType, protoKind)
+		return ferrySystem(name, "tcp", p, contentType)
 	}
 	all := []System{overTCP(Ferry, native.Protocol{}, protobufType)}
 	for _, t := range []struct{ name, scheme string }{{FerryTLS, "tls"}, {FerryUnix, "unix"}, {FerryQUIC, "quic"}, {FerryWebSocket, "ws"}, {FerryInGRPC, "grpc"}} {
-		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType, protoKind))
+		all = append(all, ferrySystem(t.name, t.scheme, native.Protocol{}, protobufType))
 	}
 	if utp.Descriptor().Missing == "" {
-		all = append(all, ferrySystem(FerryUTP, "utp", native.Protocol{}, protobufType, protoKind))
+		all = append(all, ferrySystem(FerryUTP, "utp", native.Protocol{}, protobufType))
 	}
 	mine, other := overTCP(FerryGRPC, grpc.Protocol{}, protobufType), grpcGo(GRPCGo, protoKind)
 	serves, dials := mine, mine
@@ -69,7 +64,8 @@ func ferrySystems() []System {
 	return append(all, mine, serves, dials, overTCP(FerryHTTP, jsonrpc.Protocol{}, jsonType))
 }
 
-func ferrySystem[T any](name, scheme string, p call.Protocol, contentType string, k kind[T]) System {
+func ferrySystem(name, scheme string, p call.Protocol, contentType string) System {
+	e := echoOf(contentType)
 	return System{
 		Name: name, Version: "this commit", Kind: harness.Ferry, Counted: true,
 		Serve: func(ctx context.Context, s Spec) (string, error) {
@@ -82,7 +78,7 @@ func ferrySystem[T any](name, scheme string, p call.Protocol, contentType string
 				addr = filepath.Join(s.Dir, fmt.Sprintf("rpc-%d", os.Getpid()))
 			}
 			srv := rpc.NewServer(&rpc.ServerConfig{Contents: content.All()})
-			rpc.Handle(srv, method, func(_ context.Context, in *T) (*T, error) { return k.respond(in), nil })
+			e.Handle(srv)
 			l, err := srv.Listen(ctx, p, t, addr)
 			if err != nil {
 				return "", err
@@ -94,17 +90,7 @@ func ferrySystem[T any](name, scheme string, p call.Protocol, contentType string
 			if err != nil {
 				return nil, err
 			}
-			c := &ferryClient[T]{kind: k, requests: k.requests(s)}
-			if s.Count {
-				c.counting = &counting{Transport: t}
-				t = c.counting
-			}
-			if c.client, err = rpc.Dial(ctx, scheme+"://"+s.Addr, &rpc.ClientConfig{
-				Protocol: p, Transports: []transport.Transport{t}, Contents: content.All(), Content: contentType, Conns: s.Conns, Timeout: callTime,
-			}); err != nil {
-				return nil, err
-			}
-			return c, nil
+			return dialFerry(ctx, s, e, t, scheme+"://"+s.Addr, rpc.ClientConfig{Protocol: p, Content: contentType})
 		},
 	}
 }
@@ -133,26 +119,30 @@ func carrier(scheme, dir string) (transport.Transport, error) {
 	return tcp.NewTLS(&tcp.Config{ServerTLS: id.ServerTLS(), ClientTLS: trust}), nil
 }
 
-type ferryClient[T any] struct {
-	client   *rpc.Client
-	counting *counting
-	kind     kind[T]
-	requests []*T
-}
-
-func (c *ferryClient[T]) Call(worker int) error {
-	out, err := rpc.Call[T](context.Background(), c.client, method, c.requests[worker])
-	if err != nil {
-		return err
+// dialFerry connects a client with all content types. cfg has the rest.
+func dialFerry(ctx context.Context, s Spec, e echo.Echo, t transport.Transport, target string, cfg rpc.ClientConfig) (*ferryClient, error) {
+	c := &ferryClient{counts: new(wirecount.Counts)}
+	if s.Count {
+		counted := wirecount.New(t)
+		t, c.counts = counted, counted.Counts
 	}
-	return c.kind.verify(out)
-}
-
-func (c *ferryClient[T]) Bytes() int64 {
-	if c.counting == nil {
-		return 0
+	cfg.Transports, cfg.Contents, cfg.Conns, cfg.Timeout = []transport.Transport{t}, content.All(), s.Conns, callTime
+	var err error
+	if c.client, err = rpc.Dial(ctx, target, &cfg); err != nil {
+		return nil, err
 	}
-	return c.counting.bytes.Load()
+	for range s.Workers {
+		c.callers = append(c.callers, e.Caller(c.client))
+	}
+	return c, nil
 }
 
-func (c *ferryClient[T]) Close() error { return c.client.Close() }
+type ferryClient struct {
+	client  *rpc.Client
+	counts  *wirecount.Counts
+	callers []func(context.Context) error // of each worker
+}
+
+func (c *ferryClient) Call(worker int) error { return c.callers[worker](context.Background()) }
+func (c *ferryClient) Bytes() int64          { return c.counts.Written.Load() + c.counts.Read.Load() }
+func (c *ferryClient) Close() error          { return c.client.Close() }

@@ -14,12 +14,12 @@ import (
 
 	"example.com/ferry/bench/internal/ferrynode"
 	"example.com/ferry/bench/internal/harness"
+	"example.com/ferry/internal/load/echo"
 	"example.com/ferry/internal/pki"
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/content"
 	"example.com/ferry/rpc/native"
 	"example.com/ferry/stream"
-	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -42,17 +42,8 @@ func ferryThroughNode() System {
 			if err != nil {
 				return nil, err
 			}
-			k := rawOf(s.size())
-			c := &ferryClient[[]byte]{kind: k, requests: k.requests(s)}
-			var t transport.Transport = tcp.New(nil)
-			if s.Count {
-				c.counting = &counting{Transport: t}
-				t = c.counting
-			}
-			if c.client, err = rpc.Dial(ctx, "tcp://"+s.Node, &rpc.ClientConfig{
-				Protocol: native.Protocol{Token: token}, Transports: []transport.Transport{t},
-				Contents: content.All(), Content: rawType, Conns: s.Conns, Timeout: callTime,
-			}); err != nil {
+			c, err := dialFerry(ctx, s, echo.RawOf(s.size()), tcp.New(nil), "tcp://"+s.Node, rpc.ClientConfig{Protocol: native.Protocol{Token: token}, Content: rawType})
+			if err != nil {
 				return nil, err
 			}
 			return c, untilServed(ctx, c)
@@ -69,9 +60,8 @@ func serveThroughNode(ctx context.Context, s Spec) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	k := rawOf(s.size())
 	srv := rpc.NewServer(&rpc.ServerConfig{Contents: content.All()})
-	rpc.Handle(srv, method, func(_ context.Context, in *[]byte) (*[]byte, error) { return k.respond(in), nil })
+	echo.RawOf(s.size()).Handle(srv)
 	go func() {
 		if err := rpc.Serve(ctx, client, srv); err != nil {
 			fmt.Fprintln(os.Stderr, err) // the client's calls fail

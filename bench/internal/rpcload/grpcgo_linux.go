@@ -46,7 +46,7 @@ func serveGRPCGo[T any](k kind[T], options []grpc.ServerOption) (string, error) 
 		return "", err
 	}
 	srv := grpc.NewServer(options...)
-	registerGRPCGo(srv, func(_ context.Context, in *T) (*T, error) { return k.respond(in), nil })
+	registerGRPCGo(srv, func(_ context.Context, in *T) (*T, error) { return k.Respond(in), nil })
 	go func() { _ = srv.Serve(l) }()
 	return l.Addr().String(), nil
 }
@@ -72,7 +72,7 @@ type grpcGoClient[T any] struct {
 }
 
 func dialGRPCGo[T any](s Spec, k kind[T], options []grpc.DialOption) (Client, error) {
-	c := &grpcGoClient[T]{kind: k, requests: k.requests(s)}
+	c := &grpcGoClient[T]{kind: k, requests: requests(k, s)}
 	for range s.Conns {
 		conn, err := grpc.NewClient("passthrough:///"+s.Addr, options...)
 		if err != nil {
@@ -90,7 +90,7 @@ func (c *grpcGoClient[T]) Call(worker int) error {
 	if err := c.conns[worker%len(c.conns)].Invoke(ctx, "/"+service+"/"+say, c.requests[worker], out); err != nil {
 		return err
 	}
-	return c.kind.verify(out)
+	return c.kind.Verify(out)
 }
 
 func (c *grpcGoClient[T]) Close() (err error) {

@@ -28,7 +28,7 @@ func serveJSONRPC2(ctx context.Context, _ Spec) (string, error) {
 		if err := json.Unmarshal(*r.Params, in); err != nil {
 			return nil, err
 		}
-		return respondPlain(in), nil
+		return plainKind.Respond(in), nil
 	}))
 	go func() {
 		for {
@@ -48,7 +48,7 @@ type jsonRPC2Client struct {
 }
 
 func dialJSONRPC2(_ context.Context, s Spec) (Client, error) {
-	c := &jsonRPC2Client{requests: plainKind.requests(s)}
+	c := &jsonRPC2Client{requests: requests(plainKind, s)}
 	for range s.Conns {
 		conn, err := net.Dial("tcp", s.Addr)
 		if err != nil {
@@ -69,7 +69,7 @@ func (c *jsonRPC2Client) Call(worker int) error {
 	if err := c.conns[worker%len(c.conns)].Call(ctx, method, c.requests[worker], out); err != nil {
 		return err
 	}
-	return verifyPlain(out)
+	return plainKind.Verify(out)
 }
 
 func (c *jsonRPC2Client) Close() (err error) {

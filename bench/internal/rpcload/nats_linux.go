@@ -9,6 +9,7 @@ import (
 
 	"example.com/ferry/bench/internal/harness"
 	"example.com/ferry/bench/internal/natsnode"
+	"example.com/ferry/internal/load/echo"
 )
 
 // The rows of NATS. Both are requests and responses as messages; micro adds counters, and subjects for discovery.
@@ -29,8 +30,8 @@ func natsSystem(name string, subscribe func(conn *nats.Conn, respond func([]byte
 			if err != nil {
 				return "", err
 			}
-			k := rawOf(s.size())
-			if err := subscribe(conn, func(request []byte) []byte { return *k.respond(&request) }); err != nil {
+			k := echo.RawOf(s.size())
+			if err := subscribe(conn, func(request []byte) []byte { return *k.Respond(&request) }); err != nil {
 				return "", err
 			}
 			return "", conn.Flush()
@@ -40,8 +41,8 @@ func natsSystem(name string, subscribe func(conn *nats.Conn, respond func([]byte
 			if err != nil {
 				return nil, err
 			}
-			k := rawOf(s.size())
-			c := &natsClient{conn: conn, kind: k, requests: k.requests(s)}
+			k := echo.RawOf(s.size())
+			c := &natsClient{conn: conn, kind: k, requests: requests(k, s)}
 			return c, untilServed(ctx, c)
 		},
 	}
@@ -76,7 +77,7 @@ func (c *natsClient) Call(worker int) error {
 	if err != nil {
 		return err
 	}
-	return c.kind.verify(&m.Data)
+	return c.kind.Verify(&m.Data)
 }
 
 func (c *natsClient) Close() error {

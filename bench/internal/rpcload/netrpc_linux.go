@@ -32,7 +32,7 @@ type Echo[T any] struct{ kind kind[T] }
 
 // Say responds to a request.
 func (e Echo[T]) Say(in *T, out **T) error {
-	*out = e.kind.respond(in)
+	*out = e.kind.Respond(in)
 	return nil
 }
 
@@ -68,7 +68,7 @@ type netRPCClient[T any] struct {
 }
 
 func dialNetRPC[T any](s Spec, codec netRPCCodec, k kind[T]) (Client, error) {
-	c := &netRPCClient[T]{kind: k, requests: k.requests(s)}
+	c := &netRPCClient[T]{kind: k, requests: requests(k, s)}
 	for range s.Conns {
 		conn, err := net.Dial("tcp", s.Addr)
 		if err != nil {
@@ -88,7 +88,7 @@ func (c *netRPCClient[T]) Call(worker int) error {
 	if err := c.conns[worker%len(c.conns)].Call("Echo.Say", c.requests[worker], out); err != nil {
 		return err
 	}
-	return c.kind.verify(out)
+	return c.kind.Verify(out)
 }
 
 func (c *netRPCClient[T]) Close() (err error) {

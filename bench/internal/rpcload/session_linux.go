@@ -19,6 +19,7 @@ const (
 	Mean     = "mean us"
 	P50      = "p50 us"
 	P90      = "p90 us"
+	P95      = "p95 us"
 	P99      = "p99 us"
 	P999     = "p99.9 us"
 	Max      = "max us"
@@ -28,7 +29,7 @@ const (
 )
 
 // Figures are the names of the figures besides PerCall.
-var Figures = []string{Server, TPS, Mean, P50, P90, P99, P999, Max, Min, Calls, Failures}
+var Figures = []string{Server, TPS, Mean, P50, P90, P95, P99, P999, Max, Min, Calls, Failures}
 
 const (
 	patience = 30 * time.Second // for the start of a process
@@ -134,7 +135,7 @@ func (t *Session) Figures() (harness.Figures, error) {
 	f := harness.Figures{
 		PerCall: us(all) / calls, Server: float64(t.cpu[theServer]) / float64(all), TPS: calls / t.sum.Elapsed.Seconds(),
 		Mean: us(t.sum.Latency.Mean()), P50: us(t.sum.Latency.Quantile(0.5)), P90: us(t.sum.Latency.Quantile(0.9)),
-		P99: us(t.sum.Latency.Quantile(0.99)), P999: us(t.sum.Latency.Quantile(0.999)),
+		P95: us(t.sum.Latency.Quantile(0.95)), P99: us(t.sum.Latency.Quantile(0.99)), P999: us(t.sum.Latency.Quantile(0.999)),
 		Max: us(t.sum.Longest), Min: us(t.sum.Shortest),
 		Calls: calls, Failures: float64(t.sum.Failures),
 	}

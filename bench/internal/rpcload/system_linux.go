@@ -51,10 +51,4 @@ func (s Spec) size() int { return cmp.Or(s.Size, Size) }
 const callTime = 20 * time.Second
 
 // messages returns a request for each worker.
-func messages(s Spec) []*Message {
-	all := make([]*Message, s.Workers)
-	for i := range all {
-		all[i] = NewMessage()
-	}
-	return all
-}
+func messages(s Spec) []*Message { return requests(protoKind, s) }

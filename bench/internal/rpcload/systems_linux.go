@@ -41,7 +41,7 @@ func Formats() []Format {
 		all = append(all, Format{row, contentType, s})
 	}
 	for _, c := range content.All() {
-		add(Ferry, c.Type, ferryFormat(c.Type))
+		add(Ferry, c.Type, ferrySystem("", "tcp", native.Protocol{}, c.Type))
 	}
 	add(Arpc, protobufType, arpcSystem("", protoCodec{}, protoKind))
 	add(Arpc, jsonType, arpcSystem("", &arpccodec.JSONCodec{}, plainKind))
@@ -63,16 +63,6 @@ func FormatSystems() (all []System) {
 		all = append(all, f.System)
 	}
 	return all
-}
-
-func ferryFormat(contentType string) System {
-	switch {
-	case isProto(contentType):
-		return ferrySystem("", "tcp", native.Protocol{}, contentType, protoKind)
-	case contentType == rawType:
-		return ferrySystem("", "tcp", native.Protocol{}, contentType, rawKind)
-	}
-	return ferrySystem("", "tcp", native.Protocol{}, contentType, plainKind)
 }
 
 const ugorjiVersion = "v1.3.2"

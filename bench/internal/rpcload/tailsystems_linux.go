@@ -16,7 +16,6 @@ import (
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/content"
 	"example.com/ferry/rpc/native"
-	"example.com/ferry/transport"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -57,21 +56,18 @@ func tailFerry(name string, cfg rpc.ClientConfig) System {
 			return l.Addr().String(), nil
 		},
 		Dial: func(ctx context.Context, s Spec) (Client, error) {
-			c := &tailFerryClient{ferryClient: ferryClient[Message]{kind: protoKind, requests: protoKind.requests(s)}}
-			cfg.Transports, cfg.Contents, cfg.Content = []transport.Transport{tcp.New(nil)}, content.All(), protobufType
-			cfg.Timeout, cfg.Idempotent, cfg.Observer = callTime, []string{method}, c
+			c := new(tailFerryClient)
+			cfg.Content, cfg.Idempotent, cfg.Observer = protobufType, []string{method}, c
 			var err error
-			if c.client, err = rpc.Dial(ctx, "tcp://"+s.Addr, &cfg); err != nil {
-				return nil, err
-			}
-			return c, nil
+			c.ferryClient, err = dialFerry(ctx, s, protoKind, tcp.New(nil), "tcp://"+s.Addr, cfg)
+			return c, err
 		},
 	}
 }
 
 // tailFerryClient counts the attempts of calls that have ended.
 type tailFerryClient struct {
-	ferryClient[Message]
+	*ferryClient
 	attempts atomic.Int64
 }
 
@@ -116,7 +112,7 @@ func dialTailGRPCGo(ctx context.Context, s Spec) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.grpcGoClient = grpcGoClient[Message]{conns: []*grpc.ClientConn{conn}, kind: protoKind, requests: protoKind.requests(s)}
+	c.grpcGoClient = grpcGoClient[Message]{conns: []*grpc.ClientConn{conn}, kind: protoKind, requests: requests(protoKind, s)}
 	return c, untilServed(ctx, c)
 }
 

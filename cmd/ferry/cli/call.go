@@ -34,7 +34,8 @@ type callCmd struct {
 	Key         string        `placeholder:"FILE" help:"The file with the key of --cert."`
 	TokenFile   string        `placeholder:"FILE" help:"The file with the token, for a server that requires one. Only for the protocol rpc."`
 	Protocol    string        `placeholder:"NAME" enum:",rpc,grpc,http" default:"" help:"rpc (ferry's own), grpc or http. By default the address tells; with this flag its scheme is only the transport."`
-	Content     string        `placeholder:"TYPE" help:"The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC."`
+	Content     string        `placeholder:"TYPE" help:"The content type of the messages, such as json or application/cbor. The default is application/json, and application/protobuf for gRPC."`
+	Schema      string        `placeholder:"FILE" help:"A protobuf descriptor set that has the service: the types of messages in protobuf and y3. Without it, the reflection of a gRPC server tells them."`
 	Compression string        `placeholder:"NAME" enum:",gzip,zstd" default:"" help:"Compress the messages with gzip or zstd. The default is not to."`
 	Metadata    []string      `placeholder:"NAME=VALUE" sep:"none" help:"Metadata of the call. May be given more than once."`
 	Timeout     time.Duration `default:"10s" placeholder:"TIME" help:"How long the call may take. The default is 10s."`
@@ -135,7 +136,7 @@ func (c *callCmd) request(e *env) ([]byte, error) {
 			return nil, fmt.Errorf("standard input: %w", err)
 		}
 	}
-	if c.Content == "application/octet-stream" {
+	if known, _ := contentByName(c.Content); known.Type == "application/octet-stream" {
 		return text, nil
 	}
 	var value any
@@ -201,7 +202,7 @@ func (c *callCmd) target(e *env) (t callTarget, err error) {
 	if c.Content != "" {
 		contentType = c.Content
 	}
-	if t.content, ok = content.ByType(contentType); !ok {
+	if t.content, ok = contentByName(contentType); !ok {
 		var all []string
 		for _, known := range content.All() {
 			all = append(all, known.Type)
@@ -209,6 +210,22 @@ func (c *callCmd) target(e *env) (t callTarget, err error) {
 		return t, usagef("--content %q is unknown: want %s", contentType, phrase.Or(all))
 	}
 	return t, nil
+}
+
+// contentByName returns the content type with a name: application/cbor, cbor, or that of its codec, as in msgpack and raw.
+func contentByName(name string) (envelope.Content, bool) {
+	if c, ok := content.ByType(name); ok {
+		return c, true
+	}
+	if c, ok := content.ByType("application/" + name); ok {
+		return c, true
+	}
+	all := content.All()
+	i := slices.IndexFunc(all, func(c envelope.Content) bool { return c.Codec.Name() == name })
+	if i < 0 {
+		return envelope.Content{}, false
+	}
+	return all[i], true
 }
 
 // identified adds the client certificate to the TLS configuration, which may be nil.
@@ -263,7 +280,7 @@ func callSyntaxes(transports []node.Transport) []string {
 
 // call makes the call and sets the response and the metadata in result.
 func (c *callCmd) call(ctx context.Context, t callTarget, request []byte, result *callResult) error {
-	format, err := newCallFormat(ctx, t, c.Method)
+	format, err := newCallFormat(ctx, t, c.Method, c.Schema)
 	if err != nil {
 		return c.explain(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"example.com/ferry/codec"
@@ -26,8 +29,35 @@ import (
 )
 
 type greeting struct {
-	Name  string `json:"name"`
-	Count int    `json:"count"`
+	Name  string `json:"name" y3:"0x11"`
+	Count int    `json:"count" y3:"0x12"`
+}
+
+// callSchemas writes a descriptor set with two services of callServer.
+func callSchemas(t *testing.T) string {
+	t.Helper()
+	file := func(name, service, method, message string) *descriptorpb.FileDescriptorProto {
+		return &descriptorpb.FileDescriptorProto{Name: proto.String(name + ".proto"), Package: &name, Syntax: proto.String("proto3"), Service: []*descriptorpb.ServiceDescriptorProto{{
+			Name: &service, Method: []*descriptorpb.MethodDescriptorProto{{Name: &method, InputType: &message, OutputType: &message}},
+		}}}
+	}
+	text := file("text", "Text", "Upper", ".google.protobuf.StringValue")
+	text.Dependency = []string{"google/protobuf/wrappers.proto"}
+	greeter := file("greeter", "Greeter", "Hello", ".greeter.Greeting")
+	greeter.MessageType = []*descriptorpb.DescriptorProto{{Name: proto.String("Greeting"), Field: []*descriptorpb.FieldDescriptorProto{
+		{Name: proto.String("name"), Number: proto.Int32(0x11), Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()},
+		{Name: proto.String("count"), Number: proto.Int32(0x12), Type: descriptorpb.FieldDescriptorProto_TYPE_INT64.Enum(), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()},
+	}}}
+	wrappers := protodesc.ToFileDescriptorProto(wrapperspb.File_google_protobuf_wrappers_proto)
+	data, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{wrappers, text, greeter}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := filepath.Join(t.TempDir(), "services.desc")
+	if err := os.WriteFile(set, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // callServer serves methods over three protocols and returns the addresses for ferry call.
@@ -72,6 +102,7 @@ func TestCall(t *testing.T) {
 	}
 	dead := free.Addr().String()
 	free.Close()
+	schema, event := callSchemas(t), "../../../examples/messages/noise.json"
 	for _, row := range []struct {
 		name   string
 		args   []string
@@ -110,7 +141,17 @@ func TestCall(t *testing.T) {
 		{"no address", []string{"127.0.0.1:80", "a.B.C"}, 2, "", `"127.0.0.1:80" is no address: want quic://HOST:PORT`},
 		{"no port", []string{"grpc://localhost", "a.B.C"}, 2, "", `has no port`},
 		{"no method of gRPC", []string{grpcAddr, "Hello"}, 2, "", `"Hello" is no method: write SERVICE.METHOD`},
-		{"no content type", []string{"--content", "cbor", nativeAddr, "a.B.C"}, 2, "", `--content "cbor" is unknown: want application/protobuf`},
+		{"no content type", []string{"--content", "xml", nativeAddr, "a.B.C"}, 2, "", `--content "xml" is unknown: want application/protobuf`},
+		{"protobuf by a schema", []string{"--content=protobuf", "--schema", schema, nativeAddr, "text.Text.Upper", `"abc"`}, 0, `"ABC"` + "\n", ""},
+		{"y3 by a schema", []string{"--content=y3", "--schema", schema, nativeAddr, "greeter.Greeter.Hello", `{"name":"Bo","count":7}`}, 0, `{"name":"Hello, Bo","count":8}` + "\n", ""},
+		{"cbor by its short name", []string{"--content=cbor", nativeAddr, "greeter.Greeter.Hello", `{"name":"Bo","count":7}`}, 0, `{"count":8,"name":"Hello, Bo"}` + "\n", ""},
+		{"bytes by the codec's name", []string{"--content=raw", nativeAddr, "text.Text.Echo", `{`}, 0, `"ew=="` + "\n", ""},
+		{"a request that does not fit its schema", []string{"--content=protobuf", "--schema", schema, nativeAddr, "greeter.Greeter.Hello", `{"name":7}`}, 2, "", "the request does not fit greeter.Greeter.Hello: "},
+		{"a request that does not fit its schema, in y3", []string{"--content=y3", "--schema", schema, nativeAddr, "greeter.Greeter.Hello", `{"name":7}`}, 2, "", "the request does not fit greeter.Greeter.Hello: 0x01.0x10.name: "},
+		{"a schema without the service", []string{"--content=protobuf", "--schema", schema, nativeAddr, "a.B.C"}, 2, "", "services.desc does not describe the service a.B"},
+		{"a schema without the method", []string{"--content=y3", "--schema", schema, nativeAddr, "text.Text.Echo", `{}`}, 2, "", `service text.Text has no method "Echo": it has Upper`},
+		{"no schema", []string{"--content=y3", "--schema", event, nativeAddr, "a.B.C"}, 2, "", "noise.json is no descriptor set"},
+		{"a schema that is not there", []string{"--content=y3", "--schema", "none.desc", nativeAddr, "a.B.C"}, 2, "", "none.desc"},
 		{"protobuf without reflection", []string{"--content", "application/protobuf", nativeAddr, "a.B.C"}, 2, "", `application/protobuf needs the types of the messages`},
 		{"y3", []string{"--content", "application/y3", nativeAddr, "a.B.C"}, 2, "", `application/y3 needs the types of the messages`},
 		{"metadata without a name", []string{"--metadata", "a", nativeAddr, "a.B.C"}, 2, "", `--metadata "a" has no name`},

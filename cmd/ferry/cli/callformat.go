@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -11,6 +13,13 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"example.com/ferry/codec"
+	y3codec "example.com/ferry/codec/y3"
+	"example.com/ferry/format"
+	jsonformat "example.com/ferry/format/json"
+	"example.com/ferry/format/protobuf"
+	"example.com/ferry/format/schema"
+	"example.com/ferry/format/y3"
+	"example.com/ferry/internal/transcode"
 )
 
 // callFormat converts between JSON and the encoding of a content type.
@@ -19,8 +28,9 @@ type callFormat interface {
 	decode(data []byte) (text []byte, err error)
 }
 
-// newCallFormat returns the format of a method's messages. For Protocol Buffers it asks the server for their types.
-func newCallFormat(ctx context.Context, t callTarget, method string) (callFormat, error) {
+// newCallFormat returns the format of a method's messages. Protocol Buffers and Y3 need their types: those of the descriptor set in the file, or
+// else of the server's reflection.
+func newCallFormat(ctx context.Context, t callTarget, method, file string) (callFormat, error) {
 	switch name := t.content.Codec.Name(); name {
 	case "json":
 		return jsonText{}, nil
@@ -28,18 +38,24 @@ func newCallFormat(ctx context.Context, t callTarget, method string) (callFormat
 		return rawBytes{}, nil
 	case "cbor", "msgpack", "bson":
 		return untyped{t.content.Codec}, nil
-	case "protobuf":
-		if t.protocol.Name() != "grpc" {
-			return nil, usagef("%s needs the types of the messages, which only gRPC's reflection tells: call grpc://HOST:PORT, or choose --content application/json", t.content.Type)
-		}
-		d, err := reflectMethod(ctx, t, method)
-		if err != nil {
-			return nil, err
-		}
-		return messages{d}, nil
-	default:
-		return nil, usagef("%s needs the types of the messages: choose --content application/json", t.content.Type)
 	}
+	var types methodTypes
+	var err error
+	switch {
+	case file != "":
+		types, err = readMethod(file, method)
+	case t.protocol.Name() == "grpc":
+		types, err = reflectMethod(ctx, t, method)
+	default:
+		err = usagef("%s needs the types of the messages: name a descriptor set that has the service with --schema, or choose --content json", t.content.Type)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if t.content.Codec.Name() == "y3" {
+		return newY3Messages(types)
+	}
+	return messages{types}, nil
 }
 
 // jsonText is JSON as it stands.
@@ -114,7 +130,7 @@ func withNumbers(value any) any {
 }
 
 // messages are the request and the response of a method in Protocol Buffers.
-type messages struct{ protoreflect.MethodDescriptor }
+type messages struct{ methodTypes }
 
 func (m messages) encode(text []byte) ([]byte, error) {
 	request := dynamicpb.NewMessage(m.Input())
@@ -134,4 +150,50 @@ func (m messages) decode(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	return jsonText{}.decode(text) // protojson varies the spaces on purpose
+}
+
+// y3Messages are the request and the response of a method in Y3: the numbers of the fields are keys. As in codec/y3, a message is in the
+// packet 0x10 of the root node.
+type y3Messages struct{ input, output *schema.Message }
+
+const y3Root, y3Value = "0x01", "0x10"
+
+func newY3Messages(types methodTypes) (m y3Messages, err error) {
+	set, err := proto.Marshal(types.set)
+	if err != nil {
+		return m, err
+	}
+	shape := func(d protoreflect.MessageDescriptor) *schema.Message {
+		value, e := protobuf.ParseDescriptorSet(set, string(d.FullName()))
+		err = errors.Join(err, e)
+		node := &schema.Message{Name: "root", Fields: []schema.Field{{Name: y3Value, Number: y3codec.DefaultObserve, Type: schema.Nested, Message: value}}}
+		return &schema.Message{Name: "message", Fields: []schema.Field{{Name: y3Root, Number: 1, Type: schema.Nested, Message: node}}}
+	}
+	m.input, m.output = shape(types.Input()), shape(types.Output())
+	return m, err
+}
+
+func (m y3Messages) encode(text []byte) ([]byte, error) {
+	text = fmt.Appendf(nil, `{%q:{%q:%s}}`, y3Root, y3Value, text)
+	data, _, err := transcode.MessageAs(nil, text, jsonformat.Format{}, y3.Format{}, m.input)
+	return data, err
+}
+
+func (m y3Messages) decode(data []byte) ([]byte, error) {
+	if err := (y3.Format{}).Validate(data, format.Options{}); err != nil {
+		return nil, err
+	}
+	text, _, err := transcode.MessageAs(nil, data, y3.Format{}, jsonformat.Format{}, m.output)
+	if err != nil {
+		return nil, err
+	}
+	var message map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(text, &message); err != nil {
+		return nil, err
+	}
+	value, ok := message[y3Root][y3Value]
+	if !ok {
+		return nil, errors.New("it has no packet 0x01.0x10")
+	}
+	return value, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -30,49 +31,84 @@ const (
 	reflectionV1alpha = "grpc.reflection.v1alpha"
 )
 
-// reflectMethod asks the server for the descriptor of a method.
-func reflectMethod(ctx context.Context, t callTarget, method string) (protoreflect.MethodDescriptor, error) {
-	i := strings.LastIndexByte(method, '.')
+// methodTypes is a method, and the descriptor set that has its types.
+type methodTypes struct {
+	protoreflect.MethodDescriptor
+	set *descriptorpb.FileDescriptorSet
+}
+
+// splitMethod splits a name behind its service.
+func splitMethod(name string) (service, method string, err error) {
+	i := strings.LastIndexByte(name, '.')
 	if i <= 0 {
-		return nil, usagef("%q is no method: write SERVICE.METHOD, such as greeter.Greeter.Hello", method)
+		return "", "", usagef("%q is no method: write SERVICE.METHOD, such as greeter.Greeter.Hello", name)
+	}
+	return name[:i], name[i+1:], nil
+}
+
+// readMethod finds a method in the descriptor set of a file.
+func readMethod(file, name string) (m methodTypes, err error) {
+	service, method, err := splitMethod(name)
+	if err != nil {
+		return m, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return m, usageError{err}
+	}
+	set := new(descriptorpb.FileDescriptorSet)
+	if err := proto.Unmarshal(data, set); err != nil {
+		return m, usagef("%s is no descriptor set: %w", file, cleanError(err))
+	}
+	if m, err = findMethod(set, service, method, file); err != nil {
+		err = usageError{err}
+	}
+	return m, err
+}
+
+// reflectMethod asks the server for a method.
+func reflectMethod(ctx context.Context, t callTarget, name string) (m methodTypes, err error) {
+	service, method, err := splitMethod(name)
+	if err != nil {
+		return m, err
 	}
 	conn, err := t.protocol.Dial(ctx, t.transport, t.addr)
 	if err != nil {
-		return nil, &call.Status{Code: call.Unavailable, Message: err.Error()}
+		return m, &call.Status{Code: call.Unavailable, Message: err.Error()}
 	}
 	defer conn.Close(ctx)
 	var files map[string]*descriptorpb.FileDescriptorProto
 	for _, version := range []string{reflectionV1, reflectionV1alpha} {
-		files, err = fetchFiles(ctx, conn, version+reflectionMethod, method[:i])
+		files, err = fetchFiles(ctx, conn, version+reflectionMethod, service)
 		if call.StatusOf(err) == nil || !errors.Is(err, &call.Status{Code: call.Unimplemented}) {
 			break
 		}
 	}
 	switch {
 	case errors.Is(err, &call.Status{Code: call.Unimplemented}):
-		return nil, fmt.Errorf("%w\nthe server has no reflection for gRPC, so its messages are not known: choose --content application/json if the server accepts it", err)
+		return m, fmt.Errorf("%w\nthe server has no reflection for gRPC, so its messages are not known: name a descriptor set that has the service with --schema, or choose --content json if the server accepts it", err)
 	case errors.Is(err, &call.Status{Code: call.NotFound}):
-		return nil, call.Errorf(call.Unimplemented, "the server has no service %s: %s", method[:i], call.StatusOf(err).Message)
+		return m, call.Errorf(call.Unimplemented, "the server has no service %s: %s", service, call.StatusOf(err).Message)
 	case err != nil:
-		return nil, err
+		return m, err
 	}
-	return findMethod(files, method[:i], method[i+1:])
-}
-
-// findMethod finds a method in files.
-func findMethod(files map[string]*descriptorpb.FileDescriptorProto, service, method string) (protoreflect.MethodDescriptor, error) {
 	set := new(descriptorpb.FileDescriptorSet)
 	for _, f := range files {
 		set.File = append(set.File, f)
 	}
+	return findMethod(set, service, method, "the server's reflection")
+}
+
+// findMethod finds a method in a descriptor set. from says in errors where the set is from.
+func findMethod(set *descriptorpb.FileDescriptorSet, service, method, from string) (found methodTypes, err error) {
 	registry, err := protodesc.NewFiles(set)
 	if err != nil {
-		return nil, fmt.Errorf("the descriptors of the server's reflection are not valid: %w", err)
+		return found, fmt.Errorf("the descriptors of %s are not valid: %w", from, cleanError(err))
 	}
 	d, err := registry.FindDescriptorByName(protoreflect.FullName(service))
 	s, ok := d.(protoreflect.ServiceDescriptor)
 	if err != nil || !ok {
-		return nil, fmt.Errorf("the server's reflection does not describe the service %s", service)
+		return found, fmt.Errorf("%s does not describe the service %s", from, service)
 	}
 	m := s.Methods().ByName(protoreflect.Name(method))
 	if m == nil {
@@ -80,12 +116,12 @@ func findMethod(files map[string]*descriptorpb.FileDescriptorProto, service, met
 		for i := range s.Methods().Len() {
 			all = append(all, string(s.Methods().Get(i).Name()))
 		}
-		return nil, call.Errorf(call.Unimplemented, "service %s has no method %q: it has %s", service, method, strings.Join(all, ", "))
+		return found, call.Errorf(call.Unimplemented, "service %s has no method %q: it has %s", service, method, strings.Join(all, ", "))
 	}
 	if m.IsStreamingClient() || m.IsStreamingServer() {
-		return nil, call.Errorf(call.Unimplemented, "method %s.%s has streams: ferry call makes unary calls", service, method)
+		return found, call.Errorf(call.Unimplemented, "method %s.%s has streams: ferry call makes unary calls", service, method)
 	}
-	return m, nil
+	return methodTypes{m, set}, nil
 }
 
 // maxReflectionFiles bounds the files that a server can make ferry call ask for.

@@ -47,6 +47,7 @@ type grammar struct {
 	Completion  completionCmd  `cmd:"" group:"self" help:"Print a completion script for your shell."`
 	Version     versionCmd     `cmd:"" group:"self" help:"Print the version."`
 	Worker      workerCmd      `cmd:"" hidden:""`
+	Cell        cellCmd        `cmd:"" hidden:""`
 
 	Help        bool `short:"h" help:"Show this help."`
 	Quiet       bool `short:"q" help:"Print only errors on standard error, no notes."`

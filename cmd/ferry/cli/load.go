@@ -27,8 +27,13 @@ type loadCmd struct {
 	Timeout  time.Duration `default:"10s" placeholder:"TIME" help:"How long a request may take. The default is 10s."`
 
 	Method   string   `short:"m" placeholder:"SERVICE.METHOD" help:"Call this method, such as greeter.Greeter.Hello."`
-	Content  string   `placeholder:"TYPE" help:"The content type of calls. The default is application/json, and application/protobuf with grpc://."`
+	Content  string   `placeholder:"TYPE" help:"The content type of calls, such as cbor or application/cbor. The default is application/json, and application/protobuf with grpc://. With --matrix a list with commas, or all."`
+	Schema   string   `placeholder:"FILE" help:"A protobuf descriptor set that has the service: the types of messages in protobuf and y3. Without it, the reflection of a gRPC server tells them."`
 	Metadata []string `placeholder:"NAME=VALUE" sep:"none" help:"Metadata of calls. May be given more than once."`
+
+	Matrix    bool   `help:"Measure cells of transport, server and content type, each with a server and a client that are processes of this program."`
+	Transport string `placeholder:"LIST" help:"With --matrix: the transports, such as tcp,quic. The default is all."`
+	Server    string `placeholder:"LIST" help:"With --matrix: the servers, of rpc, grpc and http. The default is all."`
 
 	Pub string `placeholder:"TAG" help:"Publish messages on this tag of a node. Each one is confirmed by the node."`
 
@@ -48,12 +53,12 @@ type loadCmd struct {
 	TokenFile string `placeholder:"FILE" help:"The file with the token, for a server that requires one. Not with grpc:// and http://. With --pub, the default is token in the data directory."`
 	Output    string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text prints figures and a plot. json prints one object."`
 	SVG       string `name:"svg" placeholder:"FILE" help:"Write the latencies by percentile to FILE, as a picture."`
-	Addr      string `arg:"" help:"The server: http://HOST:PORT/PATH, bolt://HOST:PORT, or with --method or --pub an address such as tcp://HOST:PORT or grpc://HOST:PORT."`
+	Addr      string `arg:"" optional:"" help:"The server: http://HOST:PORT/PATH, bolt://HOST:PORT, or with --method or --pub an address such as tcp://HOST:PORT or grpc://HOST:PORT."`
 }
 
 // Help returns the part of ferry load --help that is not in the grammar.
 func (*loadCmd) Help() string {
-	return `The scheme chooses the protocol: HTTP/1.1, or HTTP/2 with --http2, for http:// and https://; SOFABolt for bolt://; with --method calls, as ferry call makes them; with --pub messages to a node. docs/load.md explains the output. Ctrl-C ends the run and prints what was measured.
+	return `The scheme chooses the protocol: HTTP/1.1, or HTTP/2 with --http2, for http:// and https://; SOFABolt for bolt://; with --method calls, as ferry call makes them; with --pub messages to a node. With --matrix it measures ferry's own calls, 100 at a time and 100000 in each cell unless -c, -n or -t say otherwise. docs/load.md explains the output. Ctrl-C ends the run and prints what was measured.
 
 The exit status is 1 if a request failed, or if the run is void: then its figures say nothing about the server.
 
@@ -61,11 +66,18 @@ Examples:
 
     ferry load --rate 1000 -t 30s http://127.0.0.1:8080/
     ferry load --closed -c 100 -n 100000 -m greeter.Greeter.Hello -d '{"name":"Bo"}' tcp://127.0.0.1:9101
+    ferry load --matrix --transport tcp,quic --server rpc,grpc -n 10000
     ferry load --rate 500 -m greeter.Greeter.Hello -d '{"name":"Bo"}' --svg latency.svg grpc://127.0.0.1:9102`
 }
 
 // Run generates the load and prints the result.
 func (c *loadCmd) Run(e *env) error {
+	if c.Matrix {
+		return c.matrix(e)
+	}
+	if c.Addr == "" || c.Transport+c.Server != "" {
+		return usagef("give the address of a server, or --matrix, which --transport and --server are for")
+	}
 	cfg, err := c.config()
 	if err != nil {
 		return err

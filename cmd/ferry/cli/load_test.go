@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"example.com/ferry/internal/load"
+	"example.com/ferry/internal/load/echo"
+	"example.com/ferry/transport/utp"
 )
 
 // loadReport is what ferry load -o json prints.
@@ -51,6 +54,8 @@ func TestLoad(t *testing.T) {
 	}{
 		{"rpc", []string{"-m", "greeter.Greeter.Hello", "-d", `{"name":"Bo"}`, nativeAddr}},
 		{"rpc in cbor", []string{"-m", "greeter.Greeter.Hello", "--content=application/cbor", "-d", `{"name":"Bo"}`, nativeAddr}},
+		{"rpc in protobuf, by a schema", []string{"-m", "text.Text.Upper", "--content=protobuf", "--schema", callSchemas(t), "-d", `"abc"`, nativeAddr}},
+		{"rpc in y3, by a schema", []string{"-m", "greeter.Greeter.Hello", "--content=y3", "--schema", callSchemas(t), "-d", `{"name":"Bo"}`, nativeAddr}},
 		{"rpc, a file", []string{"-m", "greeter.Greeter.Hello", "--file", payload, nativeAddr}},
 		{"rpc, bytes", []string{"-m", "text.Text.Echo", "--content=application/octet-stream", "--size=100", nativeAddr}},
 		{"grpc by reflection", []string{"-m", "text.Text.Upper", "-d", `"abc"`, grpcAddr}},
@@ -115,6 +120,81 @@ func TestLoadText(t *testing.T) {
 	}
 }
 
+// TestLoadMatrix measures a few cells, each in two processes. A cell that cannot be says why.
+func TestLoadMatrix(t *testing.T) {
+	t.Parallel()
+	matrix := func(args ...string) []byte {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := ferryProcess(ctx, append([]string{"load", "--matrix", "-c", "4", "-n", "40", "--server", "rpc,http"}, args...)...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil || stderr.Len() > 0 {
+			t.Fatalf("%q: %v, stderr %q, stdout %s", args, err, &stderr, out)
+		}
+		return out
+	}
+	var got struct {
+		Cells []struct {
+			Transport, Server, Content, Error string
+			Absent                            bool
+			Written                           int64 `json:"written_bytes"`
+			Read                              int64 `json:"read_bytes"`
+			Served                            int
+			Result                            loadReport
+		}
+	}
+	out := matrix("-o", "json", "--transport", "tcp,quic,utp", "--content", "y3,json")
+	if err := json.Unmarshal(out, &got); err != nil || len(got.Cells) != 3*2*2 {
+		t.Fatalf("%v, %s", err, out)
+	}
+	for _, c := range got.Cells {
+		name := c.Transport + "+" + c.Server + " " + c.Content
+		cannot := c.Server == "http" && c.Content == "application/y3" || c.Transport == "utp" && utp.Descriptor().Missing != ""
+		if c.Absent != cannot || (c.Error != "") != cannot {
+			t.Errorf("%s: absent is %v, error %q", name, c.Absent, c.Error)
+		}
+		if r := c.Result; !cannot && (r.Sent != 40 || r.OK != 40 || r.Failed != 0 || r.Latency.Quantiles["p95"] <= 0 || c.Served != 41 || c.Written < 40*echo.Least || c.Read < 40*echo.Least) {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	text := string(matrix("--transport", "unix"))
+	for _, want := range []string{
+		"unix+rpc protobuf\ntook       (ns)        : ", "\nsent       requests    : 40\nreceived   requests    : 40\nreceived   requests_OK : 40\nthroughput (TPS)       : ",
+		"\nconcurrency mean ", " p90 ", " p95 ", " p99 ", "calls served: 41\n", "unix+http json\n", "transport+server content ", "█",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
+	}
+}
+
+// TestLoadMatrixCounters: figures that the counters contradict do not count.
+func TestLoadMatrixCounters(t *testing.T) {
+	t.Parallel()
+	const bytes = 10 * echo.Least
+	for name, row := range map[string]struct {
+		result cellResult
+		want   string
+	}{
+		"right":                 {cellResult{Written: bytes, Read: bytes, Served: 11}, ""},
+		"another way there":     {cellResult{Written: bytes - 1, Read: bytes, Served: 11}, "bytes were written to tcp"},
+		"another way back":      {cellResult{Written: bytes, Read: 0, Served: 11}, "and 0 read from it"},
+		"another server":        {cellResult{Written: bytes, Read: bytes, Served: 9}, "the server has served 9"},
+		"failed before figures": {cellResult{Error: "no"}, "no"},
+	} {
+		r := matrixRow{cell: cell{Transport: "tcp"}, cellResult: row.result}
+		if r.Error == "" {
+			r.Load = json.RawMessage(`{"ok":10}`)
+		}
+		if r.check(); r.Error != row.want && (row.want == "" || !strings.Contains(r.Error, row.want)) {
+			t.Errorf("%s: got %q, want %q", name, r.Error, row.want)
+		}
+	}
+}
+
 func TestLoadRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -131,6 +211,14 @@ func TestLoadRefused(t *testing.T) {
 		{[]string{"--conns", "0", "http://a/"}, 2, "--conns 0 is not positive"},
 		{[]string{"--timeout", "0s", "http://a/"}, 2, "--timeout 0s is not positive"},
 		{[]string{"tcp://a:1"}, 2, "needs --method"},
+		{nil, 2, "give the address of a server, or --matrix"},
+		{[]string{"--server=rpc", "-m", "a.B.C", "tcp://a:1"}, 2, "give the address of a server, or --matrix"},
+		{[]string{"--matrix", "tcp://a:1"}, 2, "--matrix has servers and messages of its own"},
+		{[]string{"--matrix", "-d", "{}"}, 2, "--matrix has servers and messages of its own"},
+		{[]string{"--matrix", "--transport=tcp,carrier"}, 2, `--transport "carrier" is unknown: want all, or quic`},
+		{[]string{"--matrix", "--server=soap"}, 2, `--server "soap" is unknown: want all, or rpc`},
+		{[]string{"--matrix", "--content=xml"}, 2, `--content "xml" is unknown: want all, or protobuf`},
+		{[]string{"--matrix", "-c", "0"}, 2, "-c 0 is not positive"},
 		{[]string{"-m", "a.B.C", "--pub", "a", "tcp://a:1"}, 2, "exclude each other"},
 		{[]string{"--http2", "-m", "a.B.C", "http://a:1"}, 2, "--http2 is for HTTP requests"},
 		{[]string{"--http2", "bolt://a:1"}, 2, "not for bolt://"},

@@ -31,8 +31,8 @@ func (c *loadCmd) target(ctx context.Context, e *env) (load.Target, error) {
 		if len(given) > 0 {
 			return nil, usagef("%s is for HTTP requests and bolt://, not for --method and --pub: send --metadata with calls", given[0])
 		}
-	} else if c.Content != "" || len(c.Metadata) > 0 || c.TokenFile != "" {
-		return nil, usagef("--content, --metadata and --token-file are for --method and --pub: send fields with -H")
+	} else if c.Content != "" || c.Schema != "" || len(c.Metadata) > 0 || c.TokenFile != "" {
+		return nil, usagef("--content, --schema, --metadata and --token-file are for --method and --pub: send fields with -H")
 	}
 	switch {
 	case c.Method != "":
@@ -65,8 +65,8 @@ func (c *loadCmd) publishTarget(e *env, scheme, addr string) (load.Target, error
 	if err := topic.CheckTag(c.Pub); err != nil {
 		return nil, usageError{err}
 	}
-	if c.Content != "" || len(c.Metadata) > 0 {
-		return nil, usagef("--content and --metadata are for --method, not for --pub")
+	if c.Content != "" || c.Schema != "" || len(c.Metadata) > 0 {
+		return nil, usagef("--content, --schema and --metadata are for --method, not for --pub")
 	}
 	tr, err := c.transport(e, scheme)
 	if err != nil {
@@ -134,7 +134,7 @@ func (c *loadCmd) fields() (all [][2]string, err error) {
 
 // callTarget returns the target for --method.
 func (c *loadCmd) callTarget(ctx context.Context, e *env) (load.Target, error) {
-	one := &callCmd{CA: c.CA, DataDir: c.DataDir, TokenFile: c.TokenFile, Content: c.Content, Metadata: c.Metadata, Addr: c.Addr, Method: c.Method, Timeout: c.Timeout}
+	one := &callCmd{CA: c.CA, DataDir: c.DataDir, TokenFile: c.TokenFile, Content: c.Content, Schema: c.Schema, Metadata: c.Metadata, Addr: c.Addr, Method: c.Method, Timeout: c.Timeout}
 	pairs, err := one.metadata()
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (c *loadCmd) callTarget(ctx context.Context, e *env) (load.Target, error) {
 		}
 		ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 		defer cancel()
-		format, err := newCallFormat(ctx, server, c.Method)
+		format, err := newCallFormat(ctx, server, c.Method, c.Schema)
 		if err != nil {
 			return nil, one.explain(err)
 		}

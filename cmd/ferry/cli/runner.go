@@ -123,7 +123,7 @@ func (p *runner) endUpgrade(drain func()) {
 
 // runNode runs a node. It reports whether another one is to be run.
 func (p *runner) runNode(ctx context.Context, cfg *config.Config, source *config.Source, hangups <-chan os.Signal) (again bool, err error) {
-	command, err := workerCommand()
+	command, err := ownCommand("worker")
 	if err != nil {
 		return false, err
 	}

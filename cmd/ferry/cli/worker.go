@@ -13,18 +13,18 @@ type workerCmd struct {
 	Name string `arg:"" help:"The function."`
 }
 
-// workerCommand returns the command line of workerCmd, without the function's name. It runs the program of this process, although another
-// version may be at its path by now: Linux has a name for that.
-func workerCommand() ([]string, error) {
+// ownCommand returns the command line of a verb of the program of this process, although another version may be at its path by now: Linux has a
+// name for that.
+func ownCommand(verb string) ([]string, error) {
 	const running = "/proc/self/exe"
 	if _, err := os.Stat(running); err == nil {
-		return []string{running, "worker"}, nil
+		return []string{running, verb}, nil
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return []string{self, "worker"}, nil
+	return []string{self, verb}, nil
 }
 
 // Run handles what the node sends.

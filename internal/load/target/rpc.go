@@ -71,12 +71,7 @@ func (c *rpcClient) Do(ctx context.Context) error {
 	}
 	var resp call.Response
 	if err := conn.Call(ctx, &c.head, message, &resp); err != nil {
-		s := call.StatusOf(err)
-		o := balance.OfCode(uint32(s.Code))
-		if s.Code == call.Unavailable || s.Code == call.DeadlineExceeded {
-			return &load.Failure{Kind: s.Code.String(), Outcome: o, Err: err}
-		}
-		return unexpected(s.Code.String(), o, err)
+		return callFailed(call.StatusOf(err), err)
 	}
 	defer resp.Release()
 	if env == nil {
@@ -92,4 +87,13 @@ func (c *rpcClient) Do(ctx context.Context) error {
 		return unexpected("wrong id", balance.Failure, fmt.Errorf("the response in %s has id %d, want %d", c.target.Content.Type, out.ID, id))
 	}
 	return nil
+}
+
+// callFailed returns the *load.Failure of a call that has ended with a status.
+func callFailed(s *call.Status, err error) error {
+	o := balance.OfCode(uint32(s.Code))
+	if s.Code == call.Unavailable || s.Code == call.DeadlineExceeded {
+		return &load.Failure{Kind: s.Code.String(), Outcome: o, Err: err}
+	}
+	return unexpected(s.Code.String(), o, err)
 }

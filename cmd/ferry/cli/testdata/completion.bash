@@ -292,7 +292,7 @@ _ferry() {
 		function)
 		flags='--help --quiet --lang'
 		case $prev in
-		--lang) flags= words='go python rust' ;;
+		--lang) flags= words='go javascript python rust' ;;
 		esac ;;
 		esac ;;
 	deploy)
@@ -321,7 +321,7 @@ _ferry() {
 		--listen) flags= words='' ;;
 		esac ;;
 	call)
-		flags='--help --quiet --ca --data-dir --cert --key --token-file --protocol --content --compression --metadata --timeout --output'
+		flags='--help --quiet --ca --data-dir --cert --key --token-file --protocol --content --schema --compression --metadata --timeout --output'
 		case $prev in
 		--ca) flags= words='' ;;
 		--data-dir) flags= words='' ;;
@@ -330,13 +330,14 @@ _ferry() {
 		--token-file) flags= words='' ;;
 		--protocol) flags= words='rpc grpc http' ;;
 		--content) flags= words='' ;;
+		--schema) flags= words='' ;;
 		--compression) flags= words='gzip zstd' ;;
 		--metadata) flags= words='' ;;
 		--timeout) flags= words='' ;;
 		--output|-o) flags= words='text json' ;;
 		esac ;;
 	load)
-		flags='--help --quiet --rate --constant --closed --workers --conns --requests --duration --warm-up --max-late --timeout --method --content --metadata --pub --http2 --dialect --verb --header --expect --data --file --size --ca --data-dir --token-file --output --svg'
+		flags='--help --quiet --rate --constant --closed --workers --conns --requests --duration --warm-up --max-late --timeout --method --content --schema --metadata --matrix --transport --server --pub --http2 --dialect --verb --header --expect --data --file --size --ca --data-dir --token-file --output --svg'
 		case $prev in
 		--rate|-r) flags= words='' ;;
 		--workers|-c) flags= words='' ;;
@@ -348,7 +349,10 @@ _ferry() {
 		--timeout) flags= words='' ;;
 		--method|-m) flags= words='' ;;
 		--content) flags= words='' ;;
+		--schema) flags= words='' ;;
 		--metadata) flags= words='' ;;
+		--transport) flags= words='' ;;
+		--server) flags= words='' ;;
 		--pub) flags= words='' ;;
 		--dialect) flags= words='v1 v2 v2crc' ;;
 		--verb|-X) flags= words='' ;;

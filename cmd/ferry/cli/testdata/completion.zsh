@@ -403,7 +403,7 @@ _ferry() {
 		_arguments -s \
 			'(-h --help)'{-h,--help}'[Show this help.]' \
 			'(-q --quiet)'{-q,--quiet}'[Print only errors on standard error, no notes.]' \
-			'--lang=''[go, python or rust.]:LANG:(go python rust)' \
+			'--lang=''[go, javascript, python or rust.]:LANG:(go javascript python rust)' \
 			':name:_files'
 		;;
 		esac
@@ -449,7 +449,8 @@ _ferry() {
 			'--key=''[The file with the key of --cert.]:FILE:_files' \
 			'--token-file=''[The file with the token, for a server that requires one. Only for the protocol rpc.]:FILE:_files' \
 			'--protocol=''[rpc (ferry’s own), grpc or http. By default the address tells; with this flag its scheme is only the transport.]:NAME:(rpc grpc http)' \
-			'--content=''[The content type of the messages, such as application/json or application/cbor. The default is application/json, and application/protobuf for gRPC.]:TYPE:_files' \
+			'--content=''[The content type of the messages, such as json or application/cbor. The default is application/json, and application/protobuf for gRPC.]:TYPE:_files' \
+			'--schema=''[A protobuf descriptor set that has the service, the types of messages in protobuf and y3. Without it, the reflection of a gRPC server tells them.]:FILE:_files' \
 			'--compression=''[Compress the messages with gzip or zstd. The default is not to.]:NAME:(gzip zstd)' \
 			'--metadata=''[Metadata of the call. May be given more than once.]:NAME=VALUE:_files' \
 			'--timeout=''[How long the call may take. The default is 10s.]:TIME:_files' \
@@ -473,8 +474,12 @@ _ferry() {
 			'--max-late=''[With --rate, the run is void if the 99th percentile of ferry load’s own lateness is above it. The default is 1ms.]:TIME:_files' \
 			'--timeout=''[How long a request may take. The default is 10s.]:TIME:_files' \
 			'(-m --method)'{-m,--method=}'[Call this method, such as greeter.Greeter.Hello.]:SERVICE.METHOD:_files' \
-			'--content=''[The content type of calls. The default is application/json, and application/protobuf with grpc,//.]:TYPE:_files' \
+			'--content=''[The content type of calls, such as cbor or application/cbor. The default is application/json, and application/protobuf with grpc,//. With --matrix a list with commas, or all.]:TYPE:_files' \
+			'--schema=''[A protobuf descriptor set that has the service, the types of messages in protobuf and y3. Without it, the reflection of a gRPC server tells them.]:FILE:_files' \
 			'--metadata=''[Metadata of calls. May be given more than once.]:NAME=VALUE:_files' \
+			'--matrix''[Measure cells of transport, server and content type, each with a server and a client that are processes of this program.]' \
+			'--transport=''[With --matrix, the transports, such as tcp,quic. The default is all.]:LIST:_files' \
+			'--server=''[With --matrix, the servers, of rpc, grpc and http. The default is all.]:LIST:_files' \
 			'--pub=''[Publish messages on this tag of a node. Each one is confirmed by the node.]:TAG:_files' \
 			'--http2''[HTTP/2 instead of HTTP/1.1, by TLS for https,//, with prior knowledge for http,//. The workers share --conns connections.]' \
 			'--dialect=''[The dialect of bolt,//, v1, v2 or v2crc. The default is v1.]:NAME:(v1 v2 v2crc)' \

@@ -1,4 +1,4 @@
-package rpcload
+package echo
 
 import (
 	"testing"
@@ -10,10 +10,10 @@ func TestMessage(t *testing.T) {
 	if err := CheckMessage(); err != nil {
 		t.Error(err)
 	}
-	if err := verify(NewMessage()); err == nil {
+	if err := Verify(NewMessage()); err == nil {
 		t.Error("a request passes as a response")
 	}
-	data, err := proto.Marshal(respond(NewMessage()))
+	data, err := proto.Marshal(Respond(NewMessage()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +21,7 @@ func TestMessage(t *testing.T) {
 	if err := proto.Unmarshal(data, got); err != nil {
 		t.Fatal(err)
 	}
-	if err := verify(got); err != nil {
+	if err := Verify(got); err != nil {
 		t.Error(err)
 	}
 }

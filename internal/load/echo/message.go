@@ -1,11 +1,11 @@
-package rpcload
+package echo
 
 import (
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
-	"example.com/ferry/bench/internal/rpcload/benchpb"
+	"example.com/ferry/internal/load/echo/benchpb"
 )
 
 // Message is the message of all calls.
@@ -13,6 +13,9 @@ type Message = benchpb.BenchmarkMessage
 
 // Size is the size of the message in bytes, as protobuf.
 const Size = 581
+
+// Least is how many bytes a message takes at least, in any codec: those of the seven strings of a response that are the text below.
+const Least = 7 * 54
 
 // What the handler sets, and the client verifies.
 const (
@@ -25,7 +28,7 @@ const text = "许多往事在眼前一幕一幕，变的那麼模糊"
 
 const number = 100_000 // the value of every integer of the request
 
-// NewMessage returns a request: 39 of its 40 fields have a value, as in the benchmark of the seed.
+// NewMessage returns a request: 39 of its 40 fields have a value, as in rpcx's benchmark.
 func NewMessage() *Message {
 	s, b := proto.String(text), proto.Bool(true)
 	i := proto.Int32(number)
@@ -37,18 +40,17 @@ func NewMessage() *Message {
 	}
 }
 
-// respond is what every server's handler does: the response is the request with two fields changed.
-func respond(m *Message) *Message {
-	pass()
+// Respond is what every server's handler does: the response is the request with two fields changed.
+func Respond(m *Message) *Message {
 	m.Field1, m.Field2 = proto.String(okText), proto.Int32(okNumber)
 	return m
 }
 
-// verify returns an error if m is not the response to NewMessage. It looks at what the handler has set, and at the first and the last
+// Verify returns an error if m is not the response to NewMessage. It looks at what the handler has set, and at the first and the last
 // field that it has not.
-func verify(m *Message) error {
+func Verify(m *Message) error {
 	if m.GetField1() != okText || m.GetField2() != okNumber || m.GetField4() != text || m.GetField280() != number {
-		return fmt.Errorf("rpcload: wrong response: %v", m)
+		return fmt.Errorf("echo: wrong response: %v", m)
 	}
 	return nil
 }
@@ -56,7 +58,7 @@ func verify(m *Message) error {
 // CheckMessage returns an error if the message does not have the size of the recorded figures.
 func CheckMessage() error {
 	if n := proto.Size(NewMessage()); n != Size {
-		return fmt.Errorf("rpcload: the message takes %d bytes, want %d", n, Size)
+		return fmt.Errorf("echo: the message takes %d bytes, want %d", n, Size)
 	}
 	return nil
 }

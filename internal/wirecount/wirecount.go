@@ -1,4 +1,5 @@
-package rpc_test
+// Package wirecount counts the bytes that cross a transport, so that a measurement can tell that its calls went over the transport that it names.
+package wirecount
 
 import (
 	"context"
@@ -9,23 +10,26 @@ import (
 	"example.com/ferry/transport"
 )
 
-// counting is a transport that counts the bytes of dialed connections, of all their streams.
-type counting struct {
+// Transport counts the dialed connections, and the bytes of all their streams.
+type Transport struct {
 	transport.Transport
-	counts *byteCounts
+	*Counts
 }
 
-type byteCounts struct{ dials, written, read atomic.Int64 }
+// Counts are those of a Transport so far. They may be read while it is used.
+type Counts struct{ Dials, Written, Read atomic.Int64 }
 
-func newCounting(t transport.Transport) *counting { return &counting{t, new(byteCounts)} }
+// New returns t with counts.
+func New(t transport.Transport) *Transport { return &Transport{t, new(Counts)} }
 
-func (t *counting) Dial(ctx context.Context, addr string) (transport.Conn, error) {
+// Dial implements transport.Transport.
+func (t *Transport) Dial(ctx context.Context, addr string) (transport.Conn, error) {
 	c, err := t.Transport.Dial(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	t.counts.dials.Add(1)
-	first := countedStream{c, t.counts}
+	t.Dials.Add(1)
+	first := countedStream{c, t.Counts}
 	multi, isMulti := c.(transport.Multi)
 	secured, isSecured := c.(transport.Secured)
 	switch {
@@ -38,9 +42,9 @@ func (t *counting) Dial(ctx context.Context, addr string) (transport.Conn, error
 }
 
 // WithALPN implements transport.Negotiator.
-func (t *counting) WithALPN(protocols ...string) transport.Transport {
+func (t *Transport) WithALPN(protocols ...string) transport.Transport {
 	if n, ok := t.Transport.(transport.Negotiator); ok {
-		return &counting{n.WithALPN(protocols...), t.counts}
+		return &Transport{n.WithALPN(protocols...), t.Counts}
 	}
 	return t
 }
@@ -48,19 +52,19 @@ func (t *counting) WithALPN(protocols ...string) transport.Transport {
 // countedStream counts one stream.
 type countedStream struct {
 	net.Conn
-	counts *byteCounts
+	counts *Counts
 }
 
 func (c *countedStream) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	c.counts.read.Add(int64(n))
+	c.counts.Read.Add(int64(n))
 	return n, err
 }
 
 func (c *countedStream) Write(p []byte) (int, error) {
-	c.counts.written.Add(int64(len(p))) // first: the response may be read before Write returns
+	c.counts.Written.Add(int64(len(p))) // first: the response may be read before Write returns
 	n, err := c.Conn.Write(p)
-	c.counts.written.Add(int64(n - len(p)))
+	c.counts.Written.Add(int64(n - len(p)))
 	return n, err
 }
 

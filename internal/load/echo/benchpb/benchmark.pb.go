@@ -426,7 +426,7 @@ const file_benchmark_proto_rawDesc = "" +
 	"\bfield150\x18\x96\x01 \x01(\x05R\bfield150\x12\x1b\n" +
 	"\bfield271\x18\x8f\x02 \x01(\x05R\bfield271\x12\x1b\n" +
 	"\bfield272\x18\x90\x02 \x01(\x05R\bfield272\x12\x1b\n" +
-	"\bfield280\x18\x98\x02 \x01(\x05R\bfield280B2Z0example.com/ferry/bench/internal/rpcload/benchpb"
+	"\bfield280\x18\x98\x02 \x01(\x05R\bfield280B.Z,example.com/ferry/internal/load/echo/benchpb"
 
 var (
 	file_benchmark_proto_rawDescOnce sync.Once

@@ -1,4 +1,4 @@
-package rpcload
+package echo
 
 import (
 	"encoding/json"
@@ -62,17 +62,17 @@ func NewPlain() *Plain {
 	return p
 }
 
-// respondPlain is respond for a Plain.
-func respondPlain(p *Plain) *Plain {
+// RespondPlain is Respond for a Plain.
+func RespondPlain(p *Plain) *Plain {
 	s, n := okText, int32(okNumber)
 	p.Field1, p.Field2 = &s, &n
 	return p
 }
 
-// verifyPlain is verify for a Plain.
-func verifyPlain(p *Plain) error {
+// VerifyPlain is Verify for a Plain.
+func VerifyPlain(p *Plain) error {
 	if p.Field1 == nil || *p.Field1 != okText || p.Field2 == nil || *p.Field2 != okNumber || p.Field4 == nil || *p.Field4 != text || p.Field280 == nil || *p.Field280 != number {
-		return fmt.Errorf("rpcload: wrong response: %+v", p)
+		return fmt.Errorf("echo: wrong response: %+v", p)
 	}
 	return nil
 }
