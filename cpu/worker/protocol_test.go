@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -136,20 +137,56 @@ func TestHelloIsBounded(t *testing.T) {
 	}
 }
 
-// TestPythonWorker runs a worker in another language. The worker follows docs/worker.md only.
+// TestPythonWorker runs a worker that follows docs/worker.md only.
 func TestPythonWorker(t *testing.T) {
-	python := needs.Program(t, "python3")
-	p, err := Start(Config{Name: "upper", Command: []string{python, "testdata/upper.py"}, Workers: 2, StartTimeout: time.Minute})
+	if err := testOtherLanguage(t, []string{needs.Program(t, "python3"), "testdata/upper.py"}, "nothing to do").Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNodeWorker runs a worker with the file that ferry new function --lang javascript copies, and cancels what it handles.
+func TestNodeWorker(t *testing.T) {
+	node, dir := needs.Program(t, "node"), t.TempDir()
+	for to, from := range map[string]string{"ferry_worker.mjs": "../../cmd/ferry/scaffold/templates/javascript/ferry_worker.mjs.tmpl", "upper.mjs": "testdata/upper.mjs"} {
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, to), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := testOtherLanguage(t, []string{node, filepath.Join(dir, "upper.mjs")}, "Error: nothing to do")
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := senderFunc(func(context.Context, ferry.Message) error {
+		cancel()
+		return nil
+	})
+	if err := p.Handle(ctx, &ferry.Message{Tag: "wait", Payload: []byte("x")}, begun); err == nil {
+		t.Error("a cancelled message: no error")
+	}
+	if got, err := p.Call(t.Context(), []byte("hello"), nil); err != nil || string(got) != "HELLO" {
+		t.Errorf("after a cancelled message: Call = %q, %v", got, err)
+	}
+	if s := p.Stats(); s.Died != 0 || s.Ended != 0 {
+		t.Errorf("%+v: want no process to have ended", s)
+	}
+}
+
+// testOtherLanguage runs a program whose responses are its requests in capitals. nothing is its error for an empty one.
+func testOtherLanguage(t *testing.T, command []string, nothing string) *Pool {
+	t.Helper()
+	p, err := Start(Config{Name: "upper", Command: command, Workers: 2, StartTimeout: time.Minute, Grace: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
+	t.Cleanup(func() { p.Close() })
 	got, err := p.Call(t.Context(), []byte("hello"), nil)
 	if err != nil || string(got) != "HELLO" {
 		t.Errorf("Call = %q, %v", got, err)
 	}
 	var failure *HandlerError
-	if _, err := p.Call(t.Context(), nil, nil); !errors.As(err, &failure) || failure.Text != "nothing to do" {
+	if _, err := p.Call(t.Context(), nil, nil); !errors.As(err, &failure) || failure.Text != nothing {
 		t.Errorf("an empty payload: %v, want the worker's error", err)
 	}
 	batch := make([]ferry.Message, 100)
@@ -189,9 +226,7 @@ func TestPythonWorker(t *testing.T) {
 	if s := p.Stats(); s.Died != 0 || s.Ended != 0 {
 		t.Errorf("%+v: want no process to have ended", s)
 	}
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	return p
 }
 
 type senderFunc func(context.Context, ferry.Message) error

@@ -24,7 +24,7 @@ import (
 func TestNewFunction(t *testing.T) {
 	t.Parallel()
 	for language, test := range map[string][]string{
-		"go": {"go", "test", "./..."}, "python": {"python3", "-m", "unittest"}, "rust": {"cargo", "test", "--offline", "--quiet"},
+		"go": {"go", "test", "./..."}, "javascript": {"node", "--test"}, "python": {"python3", "-m", "unittest"}, "rust": {"cargo", "test", "--offline", "--quiet"},
 	} {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
@@ -128,6 +128,23 @@ func TestDev(t *testing.T) {
 					t.Fatal(err)
 				}
 				writeText(t, filepath.Join(dir, "function.py"), strings.Replace(string(program), "LIMIT = 30", "LIMIT = 10", 1))
+			},
+			in:  `{"value":20}`,
+			out: "high/in/after",
+		},
+		"javascript": {
+			make: func(t *testing.T, dir string) {
+				needs.Program(t, "node")
+				if err := scaffold.Write(dir, "f", "javascript"); err != nil {
+					t.Fatal(err)
+				}
+			},
+			save: func(t *testing.T, dir string) {
+				program, err := os.ReadFile(filepath.Join(dir, "function.mjs"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				writeText(t, filepath.Join(dir, "function.mjs"), strings.Replace(string(program), "LIMIT = 30", "LIMIT = 10", 1))
 			},
 			in:  `{"value":20}`,
 			out: "high/in/after",

@@ -26,7 +26,7 @@ import (
 var templates embed.FS
 
 // Languages are those that there is a template for.
-var Languages = []string{"go", "python", "rust"}
+var Languages = []string{"go", "javascript", "python", "rust"}
 
 // File is the file of a project that says how it is built and run.
 const File = "function.yaml"
@@ -90,6 +90,7 @@ type Project struct {
 var languageFiles = map[string][]string{
 	"go":     {"*.go", "go.mod", "go.sum"},
 	"cargo":  {"*.rs", "Cargo.toml", "Cargo.lock"},
+	"node":   {"*.js", "*.mjs", "*.cjs"},
 	"python": {"*.py"},
 }
 
