@@ -24,6 +24,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	for _, page := range []string{
 		"README.md", "examples/messages/README.md", "docs/cli.md", "docs/tutorials.md", "docs/from-nginx.md", "docs/from-mosquitto.md", "docs/from-yomo.md",
+		"docs/from-go-micro.md", "docs/from-mosn.md", "docs/from-cpuworker.md", "docs/from-edgex.md",
 	} {
 		text, err := os.ReadFile(filepath.Join("../../..", page))
 		if err != nil {
