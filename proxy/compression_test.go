@@ -200,6 +200,7 @@ func TestCompression(t *testing.T) {
 					t.Errorf("%s: got trailers %v", name, got.Trailer)
 				}
 			}
+			const part = "status=206&size=100&content-type="
 			get := "http://" + hostOf(p) + "/?etag=%22v1%22&accept-ranges=bytes&"
 			for _, o := range []struct{ method, query, accept, known, encoding, etag, vary string }{
 				{"HEAD", "size=10240&content-type=text/plain", "gzip", "", "gzip", `W/"v1"`, "Accept-Encoding"},
@@ -210,6 +211,13 @@ func TestCompression(t *testing.T) {
 				{"GET", "status=304", "", `W/"v1"`, "", `"v1"`, "Accept-Encoding"},
 				{"GET", "status=304", "gzip", `"v1", W/"v2"`, "", `"v1"`, "Accept-Encoding"},
 				{"GET", "status=304&cache-control=no-transform", "gzip", `W/"v1"`, "", `"v1"`, ""},
+				{"GET", part + "text/plain&content-range=bytes%200-99/20480", "gzip", "", "", `"v1"`, "Accept-Encoding"},
+				{"GET", part + "text/plain&content-range=bytes%200-99/20480", "", "", "", `"v1"`, "Accept-Encoding"},
+				{"GET", part + "text/plain&content-range=bytes%200-99/*", "gzip", "", "", `"v1"`, "Accept-Encoding"},
+				{"GET", part + "multipart/byteranges;boundary=x", "gzip", "", "", `"v1"`, "Accept-Encoding"},
+				{"GET", part + "text/plain&content-range=bytes%200-99/1023", "gzip", "", "", `"v1"`, ""},
+				{"GET", part + "image/png&content-range=bytes%200-99/20480", "gzip", "", "", `"v1"`, ""},
+				{"GET", part + "text/plain&content-range=bytes%200-99/20480&cache-control=no-transform", "gzip", "", "", `"v1"`, ""},
 			} {
 				req, err := http.NewRequestWithContext(t.Context(), o.method, get+o.query, http.NoBody)
 				if err != nil {

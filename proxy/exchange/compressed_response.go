@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"net/http"
+	"strconv"
 
 	"example.com/ferry/internal/compress"
 	"example.com/ferry/proxy/route"
@@ -47,7 +48,12 @@ func (r *Relay) transform(h ResponseHead, end bool) ResponseHead {
 			return h
 		}
 		return &changedHead{ResponseHead: h, weakened: r.coding != "" && r.knowsWeak(h.Get("etag"))}
-	case status == http.StatusNoContent, status == http.StatusPartialContent, end && !r.headOnly, !r.compresses.Covers(kind, h.ContentLength()):
+	case status == http.StatusPartialContent: // it has the Vary of a response 200 to the same request: RFC 9110, section 15.3.7
+		if whole, one := wholeLength(h); one && !r.compresses.Covers(kind, whole) {
+			return h
+		}
+		return &changedHead{ResponseHead: h}
+	case status == http.StatusNoContent, h.Get("content-range") != nil, end && !r.headOnly, !r.compresses.Covers(kind, h.ContentLength()):
 		return h
 	}
 	changed := &changedHead{ResponseHead: h}
@@ -79,6 +85,18 @@ func (r *Relay) knowsWeak(tag []byte) bool {
 	return false
 }
 
+// wholeLength returns the length of the body that a response 206 has one part of; -1 if it is not known. one is false if it has several parts, which
+// have a content type and a range each. RFC 9110, section 14.4.
+func wholeLength(h ResponseHead) (n int64, one bool) {
+	content := h.Get("content-range")
+	_, whole, _ := bytes.Cut(content, []byte("/"))
+	n, err := strconv.ParseInt(string(whole), 10, 64)
+	if err != nil {
+		n = -1
+	}
+	return n, content != nil
+}
+
 // compressible reports whether the head of a response permits another encoding of its body.
 func compressible(h ResponseHead) bool {
 	for name, value := range h.All {
@@ -91,9 +109,8 @@ func compressible(h ResponseHead) bool {
 			if bytes.EqualFold(name, []byte("content-md5")) || bytes.EqualFold(name, []byte("repr-digest")) {
 				return false
 			}
-		case len("cache-control"): // and content-range
-			if bytes.EqualFold(name, []byte("content-range")) ||
-				bytes.EqualFold(name, []byte("cache-control")) && bytes.Contains(bytes.ToLower(value), []byte("no-transform")) {
+		case len("cache-control"):
+			if bytes.EqualFold(name, []byte("cache-control")) && bytes.Contains(bytes.ToLower(value), []byte("no-transform")) {
 				return false
 			}
 		case len("content-digest"):

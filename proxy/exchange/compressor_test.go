@@ -46,7 +46,13 @@ type page struct{ ResponseHead }
 
 func (page) Status() int          { return 200 }
 func (page) ContentLength() int64 { return -1 }
-func (page) Get(string) []byte    { return []byte("text/plain") }
+func (page) Get(name string) []byte {
+	if name == "content-type" {
+		return []byte("text/plain")
+	}
+	return nil
+}
+
 func (page) All(yield func(name, value []byte) bool) {
 	yield([]byte("Content-Type"), []byte("text/plain"))
 }
