@@ -106,7 +106,7 @@ func TestAllocs(t *testing.T) {
 			e.Method(get1)
 			e.Scheme(scheme1)
 			e.Authority(authority1)
-			e.Path(authority1, scheme1)
+			e.Path(authority1)
 			e.FieldString("x-unknown", "value")
 			e.End(true)
 			for _, p := range [][]byte{response, response[at:]} {

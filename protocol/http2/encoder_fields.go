@@ -15,29 +15,16 @@ const (
 // Status writes the :status of a response. A code from 100 to 199 makes the block an interim response.
 func (e *Encoder) Status(code int) {
 	e.interim = code >= 100 && code < 200
-	index := 0
-	switch code {
-	case 200:
-		index = 8
-	case 204:
-		index = 9
-	case 206:
-		index = 10
-	case 304:
-		index = 11
-	case 400:
-		index = 12
-	case 404:
-		index = 13
-	case 500:
-		index = 14
-	default:
-		var digits [8]byte
-		e.field(nameStatus, strconv.AppendInt(digits[:0], int64(code), 10))
+	if code < len(staticStatus) && staticStatus[code] != 0 {
+		e.p = append(e.p, 0x80|staticStatus[code])
 		return
 	}
-	e.p = append(e.p, 0x80|byte(index))
+	var digits [8]byte
+	e.field(nameStatus, strconv.AppendInt(digits[:0], int64(code), 10))
 }
+
+// staticStatus has the indices of the static table by code.
+var staticStatus = [...]uint8{200: 8, 204: 9, 206: 10, 304: 11, 400: 12, 404: 13, 500: 14}
 
 // Method writes the :method of a request.
 func (e *Encoder) Method(method []byte) {
@@ -71,25 +58,13 @@ func (e *Encoder) Scheme(scheme []byte) {
 // Authority writes the :authority of a request. Do not write a Host field beside it.
 func (e *Encoder) Authority(authority []byte) { e.field(nameAuthority, authority) }
 
-// Path writes the :path of a request: the parts one after the other, with the query.
-func (e *Encoder) Path(parts ...[]byte) {
-	if len(parts) == 1 {
-		if string(parts[0]) == "/" {
-			e.p = append(e.p, 0x84)
-			return
-		}
-		e.field(namePath, parts[0])
+// Path writes the :path of a request, with the query.
+func (e *Encoder) Path(path []byte) {
+	if string(path) == "/" {
+		e.p = append(e.p, 0x84)
 		return
 	}
-	n := 0
-	for _, part := range parts {
-		n += len(part)
-	}
-	p := appendInteger(append(e.p, withoutIndexing|4), 0, 7, n)
-	for _, part := range parts {
-		p = append(p, part...)
-	}
-	e.p = p
+	e.field(namePath, path)
 }
 
 // Protocol writes the :protocol of an extended CONNECT. RFC 8441, section 4.

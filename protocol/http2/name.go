@@ -4,6 +4,7 @@ package http2
 // judges or that often repeat. All other names have the ID nameOther.
 type nameID uint8
 
+// The IDs that the code refers to. The others follow them in names.
 const (
 	nameOther nameID = iota
 	nameAuthority
@@ -11,78 +12,14 @@ const (
 	namePath
 	nameScheme
 	nameStatus
-	nameAcceptCharset
-	nameAcceptEncoding
-	nameAcceptLanguage
-	nameAcceptRanges
-	nameAccept
-	nameAccessControlAllowOrigin
-	nameAge
-	nameAllow
-	nameAuthorization
-	nameCacheControl
-	nameContentDisposition
-	nameContentEncoding
-	nameContentLanguage
-	nameContentLength
-	nameContentLocation
-	nameContentRange
-	nameContentType
-	nameCookie
-	nameDate
-	nameETag
-	nameExpect
-	nameExpires
-	nameFrom
-	nameHost
-	nameIfMatch
-	nameIfModifiedSince
-	nameIfNoneMatch
-	nameIfRange
-	nameIfUnmodifiedSince
-	nameLastModified
-	nameLink
-	nameLocation
-	nameMaxForwards
-	nameProxyAuthenticate
-	nameProxyAuthorization
-	nameRange
-	nameReferer
-	nameRefresh
-	nameRetryAfter
-	nameServer
-	nameSetCookie
-	nameStrictTransportSecurity
-	nameTransferEncoding
-	nameUserAgent
-	nameVary
-	nameVia
-	nameWwwAuthenticate
 	nameProtocol
-	nameConnection
-	nameKeepAlive
-	nameProxyConnection
-	nameUpgrade
+	nameContentLength
+	nameCookie
+	nameExpect
+	nameHost
 	nameTE
-	nameTrailer
-	nameGrpcStatus
-	nameGrpcMessage
-	nameGrpcEncoding
-	nameGrpcAcceptEncoding
-	nameGrpcTimeout
-	nameXForwardedFor
-	nameXForwardedProto
-	nameXForwardedHost
-	nameXRequestId
-	nameTraceparent
-	nameOrigin
-	namePriority
-	nameXContentTypeOptions
-	nameXFrameOptions
-	nameXXssProtection
-	nameAltSvc
-	nameContentSecurityPolicy
-	nameCount
+
+	nameCount = nameID(len(names))
 )
 
 // The properties of a name.
@@ -95,158 +32,122 @@ const (
 )
 
 // names has the name of each ID, the index of its first entry in the static table or 0, and its properties.
-var names = [nameCount]struct {
+var names = [...]struct {
 	text   string
 	static uint8
 	is     uint8
 }{
-	nameAuthority:                {":authority", 1, isPseudo | isRepeated},
-	nameMethod:                   {":method", 2, isPseudo},
-	namePath:                     {":path", 4, isPseudo | isRepeated},
-	nameScheme:                   {":scheme", 6, isPseudo},
-	nameStatus:                   {":status", 8, isPseudo | isRepeated},
-	nameAcceptCharset:            {"accept-charset", 15, isRepeated},
-	nameAcceptEncoding:           {"accept-encoding", 16, isRepeated},
-	nameAcceptLanguage:           {"accept-language", 17, isRepeated},
-	nameAcceptRanges:             {"accept-ranges", 18, isRepeated},
-	nameAccept:                   {"accept", 19, isRepeated},
-	nameAccessControlAllowOrigin: {"access-control-allow-origin", 20, isRepeated},
-	nameAge:                      {"age", 21, 0},
-	nameAllow:                    {"allow", 22, isRepeated},
-	nameAuthorization:            {"authorization", 23, isSensitive},
-	nameCacheControl:             {"cache-control", 24, isRepeated},
-	nameContentDisposition:       {"content-disposition", 25, 0},
-	nameContentEncoding:          {"content-encoding", 26, isRepeated},
-	nameContentLanguage:          {"content-language", 27, isRepeated},
-	nameContentLength:            {"content-length", 28, isJudged},
-	nameContentLocation:          {"content-location", 29, 0},
-	nameContentRange:             {"content-range", 30, 0},
-	nameContentType:              {"content-type", 31, isRepeated},
-	nameCookie:                   {"cookie", 32, isJudged | isSensitive},
-	nameDate:                     {"date", 33, isRepeated},
-	nameETag:                     {"etag", 34, 0},
-	nameExpect:                   {"expect", 35, isJudged},
-	nameExpires:                  {"expires", 36, 0},
-	nameFrom:                     {"from", 37, 0},
-	nameHost:                     {"host", 38, isJudged | isRepeated},
-	nameIfMatch:                  {"if-match", 39, 0},
-	nameIfModifiedSince:          {"if-modified-since", 40, 0},
-	nameIfNoneMatch:              {"if-none-match", 41, 0},
-	nameIfRange:                  {"if-range", 42, 0},
-	nameIfUnmodifiedSince:        {"if-unmodified-since", 43, 0},
-	nameLastModified:             {"last-modified", 44, isRepeated},
-	nameLink:                     {"link", 45, 0},
-	nameLocation:                 {"location", 46, 0},
-	nameMaxForwards:              {"max-forwards", 47, 0},
-	nameProxyAuthenticate:        {"proxy-authenticate", 48, 0},
-	nameProxyAuthorization:       {"proxy-authorization", 49, isSensitive},
-	nameRange:                    {"range", 50, 0},
-	nameReferer:                  {"referer", 51, isRepeated},
-	nameRefresh:                  {"refresh", 52, 0},
-	nameRetryAfter:               {"retry-after", 53, 0},
-	nameServer:                   {"server", 54, isRepeated},
-	nameSetCookie:                {"set-cookie", 55, isSensitive},
-	nameStrictTransportSecurity:  {"strict-transport-security", 56, isRepeated},
-	nameTransferEncoding:         {"transfer-encoding", 57, isForbidden},
-	nameUserAgent:                {"user-agent", 58, isRepeated},
-	nameVary:                     {"vary", 59, isRepeated},
-	nameVia:                      {"via", 60, isRepeated},
-	nameWwwAuthenticate:          {"www-authenticate", 61, 0},
-	nameProtocol:                 {":protocol", 0, isPseudo},
-	nameConnection:               {"connection", 0, isForbidden},
-	nameKeepAlive:                {"keep-alive", 0, isForbidden},
-	nameProxyConnection:          {"proxy-connection", 0, isForbidden},
-	nameUpgrade:                  {"upgrade", 0, isForbidden},
-	nameTE:                       {"te", 0, isJudged | isRepeated},
-	nameTrailer:                  {"trailer", 0, 0},
-	nameGrpcStatus:               {"grpc-status", 0, isRepeated},
-	nameGrpcMessage:              {"grpc-message", 0, 0},
-	nameGrpcEncoding:             {"grpc-encoding", 0, isRepeated},
-	nameGrpcAcceptEncoding:       {"grpc-accept-encoding", 0, isRepeated},
-	nameGrpcTimeout:              {"grpc-timeout", 0, 0},
-	nameXForwardedFor:            {"x-forwarded-for", 0, 0},
-	nameXForwardedProto:          {"x-forwarded-proto", 0, isRepeated},
-	nameXForwardedHost:           {"x-forwarded-host", 0, isRepeated},
-	nameXRequestId:               {"x-request-id", 0, 0},
-	nameTraceparent:              {"traceparent", 0, 0},
-	nameOrigin:                   {"origin", 0, isRepeated},
-	namePriority:                 {"priority", 0, isRepeated},
-	nameXContentTypeOptions:      {"x-content-type-options", 0, isRepeated},
-	nameXFrameOptions:            {"x-frame-options", 0, isRepeated},
-	nameXXssProtection:           {"x-xss-protection", 0, isRepeated},
-	nameAltSvc:                   {"alt-svc", 0, isRepeated},
-	nameContentSecurityPolicy:    {"content-security-policy", 0, isRepeated},
-}
-
-// staticEntries is the static table. Index 0 is not used. RFC 7541, appendix A.
-var staticEntries = [staticCount + 1]struct {
-	id    nameID
-	value string
-}{
-	1:  {nameAuthority, ""},
-	2:  {nameMethod, "GET"},
-	3:  {nameMethod, "POST"},
-	4:  {namePath, "/"},
-	5:  {namePath, "/index.html"},
-	6:  {nameScheme, "http"},
-	7:  {nameScheme, "https"},
-	8:  {nameStatus, "200"},
-	9:  {nameStatus, "204"},
-	10: {nameStatus, "206"},
-	11: {nameStatus, "304"},
-	12: {nameStatus, "400"},
-	13: {nameStatus, "404"},
-	14: {nameStatus, "500"},
-	15: {nameAcceptCharset, ""},
-	16: {nameAcceptEncoding, "gzip, deflate"},
-	17: {nameAcceptLanguage, ""},
-	18: {nameAcceptRanges, ""},
-	19: {nameAccept, ""},
-	20: {nameAccessControlAllowOrigin, ""},
-	21: {nameAge, ""},
-	22: {nameAllow, ""},
-	23: {nameAuthorization, ""},
-	24: {nameCacheControl, ""},
-	25: {nameContentDisposition, ""},
-	26: {nameContentEncoding, ""},
-	27: {nameContentLanguage, ""},
-	28: {nameContentLength, ""},
-	29: {nameContentLocation, ""},
-	30: {nameContentRange, ""},
-	31: {nameContentType, ""},
-	32: {nameCookie, ""},
-	33: {nameDate, ""},
-	34: {nameETag, ""},
-	35: {nameExpect, ""},
-	36: {nameExpires, ""},
-	37: {nameFrom, ""},
-	38: {nameHost, ""},
-	39: {nameIfMatch, ""},
-	40: {nameIfModifiedSince, ""},
-	41: {nameIfNoneMatch, ""},
-	42: {nameIfRange, ""},
-	43: {nameIfUnmodifiedSince, ""},
-	44: {nameLastModified, ""},
-	45: {nameLink, ""},
-	46: {nameLocation, ""},
-	47: {nameMaxForwards, ""},
-	48: {nameProxyAuthenticate, ""},
-	49: {nameProxyAuthorization, ""},
-	50: {nameRange, ""},
-	51: {nameReferer, ""},
-	52: {nameRefresh, ""},
-	53: {nameRetryAfter, ""},
-	54: {nameServer, ""},
-	55: {nameSetCookie, ""},
-	56: {nameStrictTransportSecurity, ""},
-	57: {nameTransferEncoding, ""},
-	58: {nameUserAgent, ""},
-	59: {nameVary, ""},
-	60: {nameVia, ""},
-	61: {nameWwwAuthenticate, ""},
+	nameAuthority:     {":authority", 1, isPseudo | isRepeated},
+	nameMethod:        {":method", 2, isPseudo},
+	namePath:          {":path", 4, isPseudo | isRepeated},
+	nameScheme:        {":scheme", 6, isPseudo},
+	nameStatus:        {":status", 8, isPseudo | isRepeated},
+	nameProtocol:      {":protocol", 0, isPseudo},
+	nameContentLength: {"content-length", 28, isJudged},
+	nameCookie:        {"cookie", 32, isJudged | isSensitive},
+	nameExpect:        {"expect", 35, isJudged},
+	nameHost:          {"host", 38, isJudged | isRepeated},
+	nameTE:            {"te", 0, isJudged | isRepeated},
+	{"accept-charset", 15, isRepeated},
+	{"accept-encoding", 16, isRepeated},
+	{"accept-language", 17, isRepeated},
+	{"accept-ranges", 18, isRepeated},
+	{"accept", 19, isRepeated},
+	{"access-control-allow-origin", 20, isRepeated},
+	{"age", 21, 0},
+	{"allow", 22, isRepeated},
+	{"authorization", 23, isSensitive},
+	{"cache-control", 24, isRepeated},
+	{"content-disposition", 25, 0},
+	{"content-encoding", 26, isRepeated},
+	{"content-language", 27, isRepeated},
+	{"content-location", 29, 0},
+	{"content-range", 30, 0},
+	{"content-type", 31, isRepeated},
+	{"date", 33, isRepeated},
+	{"etag", 34, 0},
+	{"expires", 36, 0},
+	{"from", 37, 0},
+	{"if-match", 39, 0},
+	{"if-modified-since", 40, 0},
+	{"if-none-match", 41, 0},
+	{"if-range", 42, 0},
+	{"if-unmodified-since", 43, 0},
+	{"last-modified", 44, isRepeated},
+	{"link", 45, 0},
+	{"location", 46, 0},
+	{"max-forwards", 47, 0},
+	{"proxy-authenticate", 48, 0},
+	{"proxy-authorization", 49, isSensitive},
+	{"range", 50, 0},
+	{"referer", 51, isRepeated},
+	{"refresh", 52, 0},
+	{"retry-after", 53, 0},
+	{"server", 54, isRepeated},
+	{"set-cookie", 55, isSensitive},
+	{"strict-transport-security", 56, isRepeated},
+	{"transfer-encoding", 57, isForbidden},
+	{"user-agent", 58, isRepeated},
+	{"vary", 59, isRepeated},
+	{"via", 60, isRepeated},
+	{"www-authenticate", 61, 0},
+	{"connection", 0, isForbidden},
+	{"keep-alive", 0, isForbidden},
+	{"proxy-connection", 0, isForbidden},
+	{"upgrade", 0, isForbidden},
+	{"trailer", 0, 0},
+	{"grpc-status", 0, isRepeated},
+	{"grpc-message", 0, 0},
+	{"grpc-encoding", 0, isRepeated},
+	{"grpc-accept-encoding", 0, isRepeated},
+	{"grpc-timeout", 0, 0},
+	{"x-forwarded-for", 0, 0},
+	{"x-forwarded-proto", 0, isRepeated},
+	{"x-forwarded-host", 0, isRepeated},
+	{"x-request-id", 0, 0},
+	{"traceparent", 0, 0},
+	{"origin", 0, isRepeated},
+	{"priority", 0, isRepeated},
+	{"x-content-type-options", 0, isRepeated},
+	{"x-frame-options", 0, isRepeated},
+	{"x-xss-protection", 0, isRepeated},
+	{"alt-svc", 0, isRepeated},
+	{"content-security-policy", 0, isRepeated},
 }
 
 const staticCount = 61
+
+// staticEntries is the static table. Index 0 is not used. RFC 7541, appendix A.
+var staticEntries = func() (t [staticCount + 1]staticEntry) {
+	for id := range nameCount {
+		t[names[id].static].id = id
+	}
+	t[0] = staticEntry{}
+	for i, e := range []staticEntry{ // from index 2 on
+		{nameMethod, "GET"},
+		{nameMethod, "POST"},
+		{namePath, "/"},
+		{namePath, "/index.html"},
+		{nameScheme, "http"},
+		{nameScheme, "https"},
+		{nameStatus, "200"},
+		{nameStatus, "204"},
+		{nameStatus, "206"},
+		{nameStatus, "304"},
+		{nameStatus, "400"},
+		{nameStatus, "404"},
+		{nameStatus, "500"},
+	} {
+		t[2+i] = e
+	}
+	t[16].value = "gzip, deflate"
+	return t
+}()
+
+type staticEntry struct {
+	id    nameID
+	value string
+}
 
 // nameHash has the ID of each known name at the position of its hash. No two known names have one hash; a test checks it.
 var nameHash = func() (t [256]nameID) {
