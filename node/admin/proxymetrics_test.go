@@ -12,6 +12,7 @@ import (
 
 	"example.com/ferry/internal/balance"
 	"example.com/ferry/loop"
+	"example.com/ferry/protocol/http2"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/overload"
 	"example.com/ferry/proxy/traffic"
@@ -26,7 +27,7 @@ func TestProxyMetrics(t *testing.T) {
 	l.Closed(1)
 	l.Refused(1, traffic.NoRoute)
 	l.ConnectionRefused(1, traffic.ConnectionLimit)
-	l.Abused(1, traffic.Resets)
+	l.Abused(1, http2.AbuseResets)
 	r.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
 	r.Done(1, traffic.HTTP(503), 90*time.Second, 20, 30)
 	r.Retried(1)

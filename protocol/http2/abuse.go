@@ -20,22 +20,23 @@ const (
 	AbuseContinuation        // a field block beyond MaxHeader; CVE-2024-27316. It has no budget.
 	AbuseHeaderBomb          // a field block that stands for much more than MaxHeader; CVE-2016-6581. It has no budget.
 	AbuseUnread              // responses that wait because the peer does not read; CVE-2019-9512, 9514, 9515, 9517. See unread.go.
-	abuseKinds
+
+	AbuseKinds = iota // number of kinds, NoAbuse included
 )
 
-var abuseNames = [abuseKinds]string{
-	NoAbuse: "none", AbuseResets: "resets", AbuseErrors: "stream errors", AbuseRefused: "refused streams", AbusePings: "pings",
-	AbuseSettings: "settings", AbuseEmptyFrames: "empty frames", AbuseIgnoredFrames: "ignored frames",
-	AbuseWindows: "window updates", AbuseContinuation: "continuation", AbuseHeaderBomb: "header bomb", AbuseUnread: "unread responses",
+var abuseNames = [AbuseKinds]string{
+	NoAbuse: "none", AbuseResets: "resets", AbuseErrors: "stream_errors", AbuseRefused: "refused_streams", AbusePings: "pings",
+	AbuseSettings: "settings", AbuseEmptyFrames: "empty_frames", AbuseIgnoredFrames: "ignored_frames",
+	AbuseWindows: "window_updates", AbuseContinuation: "continuation", AbuseHeaderBomb: "header_bomb", AbuseUnread: "unread_responses",
 }
 
-// String returns the name of the kind in lower case.
+// String returns the name of the kind, as a value of the metrics label reason.
 func (a Abuse) String() string { return abuseNames[a] }
 
 // abuseBudgets counts the events of each kind.
 type abuseBudgets struct {
-	spent    [abuseKinds]int32
-	workSeen [abuseKinds]uint32 // value of the kind's work counter when spent was last reduced
+	spent    [AbuseKinds]int32
+	workSeen [AbuseKinds]uint32 // value of the kind's work counter when spent was last reduced
 	frames   uint32             // frames that moved a part of a message: HEADERS and DATA sent, DATA received
 	complete uint32             // streams that ended with END_STREAM on both sides
 }
@@ -68,4 +69,4 @@ func (b *abuseBudgets) refill(budget int) {
 }
 
 // idle reports whether no event is counted.
-func (b *abuseBudgets) idle() bool { return b.spent == [abuseKinds]int32{} }
+func (b *abuseBudgets) idle() bool { return b.spent == [AbuseKinds]int32{} }

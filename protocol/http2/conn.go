@@ -1,6 +1,9 @@
 package http2
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"strings"
+)
 
 // Conn is one end of an HTTP/2 connection. It has no socket, goroutine or clock: a driver passes received bytes to Receive, and
 // gets the bytes to send through Output. A Conn belongs to one goroutine.
@@ -194,7 +197,7 @@ func (c *Conn) spend(a Abuse) *ConnError {
 	if c.abuse.spend(a, c.cfg.AbuseBudget) {
 		return nil
 	}
-	return c.failFor(EnhanceYourCalm, "too many "+a.String(), a)
+	return c.failFor(EnhanceYourCalm, "too many "+strings.ReplaceAll(a.String(), "_", " "), a)
 }
 
 // sendResetFrame writes RST_STREAM, unless the stream has no id. window is the number of bytes that the peer may still have sent.

@@ -186,20 +186,12 @@ var errHeadLate = errors.New("http2: the client's frame was not complete within 
 func (cc *clientConn) fail(err error) {
 	var failure *wire.ConnError
 	if errors.As(err, &failure) && failure.Abuse != wire.NoAbuse {
-		cc.settings().plan.Listener.Abused(cc.conn.Loop().Index(), abuses[failure.Abuse])
+		cc.settings().plan.Listener.Abused(cc.conn.Loop().Index(), failure.Abuse)
 	} else {
 		cc.countRefused(traffic.BadRequest)
 	}
 	cc.h2.Closed(err)
 	cc.close()
-}
-
-// abuses has the metrics' names of the protocol's kinds of abuse.
-var abuses = map[wire.Abuse]traffic.Abuse{
-	wire.AbuseResets: traffic.Resets, wire.AbuseErrors: traffic.StreamErrors, wire.AbuseRefused: traffic.RefusedStreams,
-	wire.AbusePings: traffic.Pings, wire.AbuseSettings: traffic.Settings, wire.AbuseEmptyFrames: traffic.EmptyFrames,
-	wire.AbuseIgnoredFrames: traffic.IgnoredFrames, wire.AbuseWindows: traffic.WindowUpdates,
-	wire.AbuseContinuation: traffic.Continuation, wire.AbuseHeaderBomb: traffic.HeaderBomb, wire.AbuseUnread: traffic.UnreadResponses,
 }
 
 // countMalformed counts the requests that the protocol has refused without calling Headers.

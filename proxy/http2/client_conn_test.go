@@ -221,16 +221,16 @@ func TestAbuse(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		do   func(p *peer)
-		want traffic.Abuse
+		want wire.Abuse
 	}{
 		{"rapid reset", func(p *peer) {
 			s, _ := p.request("GET", "/", true)
 			s.Reset(wire.Cancel)
-		}, traffic.Resets},
-		{"pings", func(p *peer) { p.h2.Ping() }, traffic.Pings},
-		{"settings", func(p *peer) { p.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")) }, traffic.Settings},
-		{"unknown frames", func(p *peer) { p.Write([]byte("\x00\x00\x00\x77\x00\x00\x00\x00\x00")) }, traffic.IgnoredFrames},
-		{"window updates", func(p *peer) { p.Write([]byte("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x01")) }, traffic.WindowUpdates},
+		}, wire.AbuseResets},
+		{"pings", func(p *peer) { p.h2.Ping() }, wire.AbusePings},
+		{"settings", func(p *peer) { p.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00")) }, wire.AbuseSettings},
+		{"unknown frames", func(p *peer) { p.Write([]byte("\x00\x00\x00\x77\x00\x00\x00\x00\x00")) }, wire.AbuseIgnoredFrames},
+		{"window updates", func(p *peer) { p.Write([]byte("\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x01")) }, wire.AbuseWindows},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r, m, do := memory(t, setup{})

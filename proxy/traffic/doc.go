@@ -10,6 +10,5 @@
 //	snapshot := metrics.Snapshot()
 package traffic
 
-// Files: counters and access log: metrics.go has the counters by name, route.go and listener.go count for each loop,
-// histogram.go counts durations, snapshot.go adds up; accesslog.go queues entries, accesslog_writer.go writes them;
-// traceparent.go finds the trace id.
+// Files: counters and access log: metrics.go has the counters by name and adds up, route.go and listener.go count for each loop,
+// histogram.go counts durations; accesslog.go queues entries, accesslog_writer.go writes them; traceparent.go finds the trace id.

@@ -1,6 +1,10 @@
 package traffic
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"example.com/ferry/protocol/http2"
+)
 
 // Listener has the counters of one listener. A loop passes its own index to each method.
 type Listener struct {
@@ -22,7 +26,7 @@ type listenerCounters struct {
 	opened, closed atomic.Uint64
 	refused        [refusals]atomic.Uint64
 	refusedConns   [connRefusals]atomic.Uint64
-	abused         [abuses]atomic.Uint64
+	abused         [http2.AbuseKinds]atomic.Uint64
 	handshakes     handshakeCounters
 	_              [64]byte // keeps the counters of two loops on different cache lines
 }
@@ -42,7 +46,7 @@ func (l *Listener) ConnectionRefused(loop int, why ConnRefusal) {
 }
 
 // Abused counts a connection that was ended because its client misused the protocol.
-func (l *Listener) Abused(loop int, how Abuse) { l.perLoop[loop].abused[how].Add(1) }
+func (l *Listener) Abused(loop int, how http2.Abuse) { l.perLoop[loop].abused[how].Add(1) }
 
 // ListenerStats is a snapshot of a Listener.
 type ListenerStats struct {
@@ -56,13 +60,13 @@ type ListenerStats struct {
 	RefusedConnections map[ConnRefusal]uint64
 
 	// Abused is the number of connections that were ended because their clients misused the protocol. Every kind is present.
-	Abused map[Abuse]uint64
+	Abused map[http2.Abuse]uint64
 }
 
 func (l *Listener) stats() ListenerStats {
 	s := ListenerStats{
 		Name: l.Name, Refused: make(map[Refusal]uint64, refusals), RefusedConnections: make(map[ConnRefusal]uint64, connRefusals),
-		Abused: make(map[Abuse]uint64, abuses), Handshakes: l.handshakeStats(),
+		Abused: make(map[http2.Abuse]uint64, http2.AbuseKinds), Handshakes: l.handshakeStats(),
 	}
 	for i := range l.perLoop {
 		c := &l.perLoop[i]
@@ -76,7 +80,7 @@ func (l *Listener) stats() ListenerStats {
 		for why := range connRefusals {
 			s.RefusedConnections[why] += c.refusedConns[why].Load()
 		}
-		for how := range abuses {
+		for how := http2.NoAbuse + 1; how < http2.AbuseKinds; how++ {
 			s.Abused[how] += c.abused[how].Load()
 		}
 	}

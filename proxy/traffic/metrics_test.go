@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/ferry/protocol/bolt"
+	"example.com/ferry/protocol/http2"
 	"example.com/ferry/proxy/traffic"
 )
 
@@ -21,12 +22,12 @@ func closed(connections, address, shed uint64) map[traffic.ConnRefusal]uint64 {
 }
 
 // abused returns the Abused of a listener.
-func abused(pings uint64) map[traffic.Abuse]uint64 {
-	all := map[traffic.Abuse]uint64{}
-	for how := traffic.Resets; how <= traffic.UnreadResponses; how++ {
+func abused(pings uint64) map[http2.Abuse]uint64 {
+	all := map[http2.Abuse]uint64{}
+	for how := http2.AbuseResets; how <= http2.AbuseUnread; how++ {
 		all[how] = 0
 	}
-	all[traffic.Pings] = pings
+	all[http2.AbusePings] = pings
 	return all
 }
 
@@ -42,7 +43,7 @@ func TestSnapshotAddsUpTheLoops(t *testing.T) {
 	a.Refused(0, traffic.Overload)
 	a.ConnectionRefused(0, traffic.AddressLimit)
 	a.ConnectionRefused(2, traffic.AddressLimit)
-	a.Abused(1, traffic.Pings)
+	a.Abused(1, http2.AbusePings)
 	b.Opened(1)
 	users := metrics.Route("b", "users")
 	users.Done(0, traffic.HTTP(200), 3*time.Millisecond, 100, 1000)
