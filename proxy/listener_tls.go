@@ -3,7 +3,6 @@ package proxy
 import (
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -103,18 +102,12 @@ func (t *ListenerTLS) files() []certs.Files {
 func (k *checker) listenerTLS(at string, t *ListenerTLS) {
 	for i, f := range t.files() {
 		field := fmt.Sprintf("%s.certificates[%d]", at, i)
-		switch {
-		case f.CertFile == "":
+		if f == (certs.Files{}) {
 			k.add(field+".cert_file", "missing: a certificate has a cert_file and a key_file")
-		case f.KeyFile == "":
-			k.add(field+".key_file", "missing: a certificate has a cert_file and a key_file")
-		default:
-			k.file(field, f.Check())
 		}
+		f.AddErrors(&k.errs, "proxy", field+".")
 	}
-	if t.ClientCAFile != "" {
-		k.file(at, certs.CheckCA(t.ClientCAFile))
-	}
+	certs.AddErrorsOfCA(&k.errs, "proxy", at+".client_ca_file", t.ClientCAFile)
 	switch t.ClientAuth {
 	case "", ClientAuthNone:
 		if t.ClientAuth == ClientAuthNone && t.ClientCAFile != "" {
@@ -145,15 +138,6 @@ func (k *checker) listenerTLS(at string, t *ListenerTLS) {
 		}
 	default:
 		k.add(at+".forward_client_cert", "%q: write off, set or append", t.ForwardClientCert)
-	}
-}
-
-// file adds the error of a file.
-func (k *checker) file(at string, err error) {
-	var e *certs.FileError
-	if errors.As(err, &e) {
-		field := map[certs.Role]string{certs.Certificate: ".cert_file", certs.Key: ".key_file", certs.CA: ".client_ca_file"}[e.Role]
-		k.add(at+field, "%s: %v", e.File, e.Err)
 	}
 }
 
@@ -216,15 +200,7 @@ func (t *termination) demands() *exchange.Terms {
 	return &t.terms
 }
 
-// alpn returns the protocols that a listener offers (RFC 7301), the preferred one first. Bolt has no name there.
+// alpn returns the protocols that a listener offers.
 func alpn(p Protocol) []string {
-	switch p {
-	case HTTP:
-		return []string{"h2", "http/1.1"}
-	case HTTP2:
-		return []string{"h2"}
-	case HTTP1:
-		return []string{"http/1.1"}
-	}
-	return nil
+	return map[Protocol]upstream.Protocol{HTTP: upstream.Auto, HTTP2: upstream.HTTP2, HTTP1: upstream.HTTP1}[p].ALPN()
 }

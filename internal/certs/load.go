@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"example.com/ferry/internal/invalid"
 )
 
 // maxFile bounds a certificate, key or CA file, in bytes. The CA file of a Linux distribution has 220 KB.
@@ -59,6 +61,29 @@ func (f Files) Check() error {
 func CheckCA(file string) error {
 	_, err := load(caSource(file), read(caSource(file)))
 	return err
+}
+
+// AddErrors adds what is wrong with the files of a certificate to the errors of a configuration, whose fields are cert_file and key_file. Empty names
+// are no certificate.
+func (f Files) AddErrors(es *invalid.Errors, pkg, at string) {
+	var wrong *FileError
+	switch {
+	case f == Files{}:
+	case f.CertFile == "":
+		es.Add(pkg, at+"cert_file", "missing beside key_file: a certificate and its key go together")
+	case f.KeyFile == "":
+		es.Add(pkg, at+"key_file", "missing beside cert_file: a certificate and its key go together")
+	case errors.As(f.Check(), &wrong):
+		es.Add(pkg, at+[...]string{Certificate: "cert_file", Key: "key_file"}[wrong.Role], "%s: %v", wrong.File, wrong.Err)
+	}
+}
+
+// AddErrorsOfCA adds what is wrong with a file of CAs to the errors of a configuration, as one of field. An empty name is no file.
+func AddErrorsOfCA(es *invalid.Errors, pkg, field, file string) {
+	var wrong *FileError
+	if file != "" && errors.As(CheckCA(file), &wrong) {
+		es.Add(pkg, field, "%s: %v", file, wrong.Err)
+	}
 }
 
 // sourceFiles are the files that are loaded together: a certificate and its key, or one CA file.

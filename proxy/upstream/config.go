@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"slices"
 	"time"
 
 	"example.com/ferry/internal/balance"
@@ -155,16 +156,4 @@ const (
 var Protocols = [...]Protocol{HTTP1, Bolt, HTTP2, Auto}
 
 // index returns the index of the protocol in Protocols, or -1.
-func (p Protocol) index() int {
-	switch p {
-	case HTTP1:
-		return 0
-	case Bolt:
-		return 1
-	case HTTP2:
-		return 2
-	case Auto:
-		return 3
-	}
-	return -1
-}
+func (p Protocol) index() int { return slices.Index(Protocols[:], p) }

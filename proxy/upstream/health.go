@@ -169,7 +169,7 @@ func (to probed) connect(ctx context.Context, p Protocol) (net.Conn, error) {
 		return conn, err
 	}
 	cfg := to.tls.Clone()
-	cfg.NextProtos = p.alpn()
+	cfg.NextProtos = p.ALPN()
 	cfg.VerifyConnection = func(s tls.ConnectionState) error { return p.checkALPN(s.NegotiatedProtocol) }
 	secured := tls.Client(conn, cfg)
 	if err := secured.HandshakeContext(ctx); err != nil {
@@ -193,4 +193,13 @@ func contextOr(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	return err
+}
+
+// probeTCP opens and closes a connection. With TLS, the handshake is a part of the check.
+func probeTCP(ctx context.Context, to probed) error {
+	conn, err := to.connect(ctx, "")
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }

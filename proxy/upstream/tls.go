@@ -77,7 +77,7 @@ func (e *Endpoint) tlsConfig(p Protocol) *tls.Config {
 func (e *Endpoint) newTLSConfig(from *tls.Config, host string, p Protocol) *tls.Config {
 	c := from.Clone()
 	c.ServerName = e.serverNameOf(host)
-	c.NextProtos = p.alpn()
+	c.NextProtos = p.ALPN()
 	c.ClientSessionCache = sessions{from.ClientSessionCache, e.addr.String() + " "}
 	t := e.cluster.tls
 	c.VerifyConnection = func(s tls.ConnectionState) error {
@@ -109,8 +109,8 @@ func (e *Endpoint) serverNameOf(host string) string {
 	return e.addr.TCP.Addr().WithZone("").String()
 }
 
-// alpn returns the protocols that are offered to the server (RFC 7301).
-func (p Protocol) alpn() []string {
+// ALPN returns the protocols that are offered for p (RFC 7301), the preferred one first. Bolt has no name there.
+func (p Protocol) ALPN() []string {
 	switch p {
 	case HTTP1:
 		return []string{"http/1.1"}

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"crypto/tls"
-	"errors"
 	"net/netip"
 	"strings"
 
@@ -73,29 +72,11 @@ func (k *checker) tls(t *TLS, endpoints []EndpointConfig) {
 	if t.MinVersion != "" && t.MinVersion != TLS12 && t.MinVersion != TLS13 {
 		k.add("tls.min_version", "%q: write %s or %s", t.MinVersion, TLS12, TLS13)
 	}
-	switch {
-	case t.CertFile == "" && t.KeyFile == "":
-	case t.CertFile == "":
-		k.add("tls.cert_file", "missing beside key_file: a certificate and its key go together")
-	case t.KeyFile == "":
-		k.add("tls.key_file", "missing beside cert_file: a certificate and its key go together")
-	default:
-		k.file(t.clientCertificate().Check())
-	}
-	switch {
-	case t.CAFile == "":
-	case t.InsecureSkipVerify:
+	t.clientCertificate().AddErrors(&k.errs, "upstream", "tls.")
+	if t.InsecureSkipVerify && t.CAFile != "" {
 		k.add("tls.ca_file", "has no effect beside insecure_skip_verify: leave one of them out")
-	default:
-		k.file(certs.CheckCA(t.CAFile))
-	}
-}
-
-// file adds the error of a certificate file.
-func (k *checker) file(err error) {
-	var wrong *certs.FileError
-	if errors.As(err, &wrong) {
-		k.add("tls."+[...]string{certs.Certificate: "cert_file", certs.Key: "key_file", certs.CA: "ca_file"}[wrong.Role], "%s: %v", wrong.File, wrong.Err)
+	} else {
+		certs.AddErrorsOfCA(&k.errs, "upstream", "tls.ca_file", t.CAFile)
 	}
 }
 
