@@ -18,7 +18,7 @@ type Plan struct {
 	Refused []string `json:"refused,omitempty"`
 
 	// Invalid is what is wrong in the files. Then there are no Differences.
-	Invalid []config.Problem `json:"invalid,omitempty"`
+	Invalid config.Errors `json:"invalid,omitempty"`
 }
 
 // Plan returns what a reload of a configuration would do. It compares, and binds and starts nothing. The values of ${...} are those of
@@ -29,7 +29,7 @@ func (n *Node) Plan(b config.Bundle) (*Plan, error) {
 	var wrong config.Errors
 	switch {
 	case errors.As(err, &wrong):
-		return &Plan{Invalid: wrong.Problems()}, nil
+		return &Plan{Invalid: wrong}, nil
 	case err != nil:
 		return nil, err
 	}

@@ -23,11 +23,11 @@ func (x *exam) certificates() {
 	mend := "renew it and write it to the same files: the node uses changed files within a few seconds"
 	if x.Source != nil {
 		expired := map[string]bool{}
-		for _, e := range x.Source.CertificateWarnings(x.now, 0) {
+		for _, e := range x.Source.CertificateWarnings(x.Node, x.now, 0) {
 			expired[e.Reason] = true
 			x.fault(Finding{What: e.Reason, Where: fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Field), Why: why, Mend: mend})
 		}
-		for _, e := range x.Source.CertificateWarnings(x.now, expirySoon) {
+		for _, e := range x.Source.CertificateWarnings(x.Node, x.now, expirySoon) {
 			if !expired[e.Reason] {
 				x.warning(Finding{What: e.Reason, Where: fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Field), Why: "after that, " + why, Mend: mend})
 			}

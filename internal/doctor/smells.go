@@ -40,14 +40,8 @@ func (x *exam) checkWarnings() {
 	if x.Source == nil {
 		return
 	}
-	certificates := map[string]bool{}
-	for _, e := range x.Source.CertificateWarnings(x.now, expirySoon) {
-		certificates[e.Field+e.Reason] = true
-	}
-	for _, e := range x.Source.Warnings(x.now) {
-		if !certificates[e.Field+e.Reason] {
-			x.warning(Finding{What: e.Reason, Where: fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Field), Why: "ferry check warns about it, too", Mend: "change the field"})
-		}
+	for _, e := range x.Source.Warnings(x.Node) {
+		x.warning(Finding{What: e.Reason, Where: fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Field), Why: "ferry check warns about it, too", Mend: "change the field"})
 	}
 }
 

@@ -24,7 +24,7 @@ func TestBridgeErrors(t *testing.T) {
 		`bridges: [{name: a, address: "mqtts://broker:8883", out: [x], out_prefix: "a/+/"}]`:                                         "bridges[0].out_prefix",
 		`bridges: [{name: a, address: "mqtts://broker:8883", out: [x], password: p}]`:                                                "bridges[0].user: missing",
 		`bridges: [{name: a, address: "mqtts://broker:8883", out: [x], user: u, password: p, password_file: f}]`:                     "beside password",
-		`bridges: [{name: a, address: "mqtt://127.0.0.1:1883", out: [x], ca_file: ca.pem}]`:                                          "an mqtt address has no TLS",
+		`bridges: [{name: a, address: "mqtt://127.0.0.1:1883", out: [x], ca_file: ca.pem}]`:                                          "an address of mqtt has no TLS",
 		`bridges: [{name: a, address: "mqtts://broker:8883", out: [x], keep_alive: 1ms}]`:                                            "keep_alive",
 		`bridges: [{name: a, address: "mqtts://broker:8883", out: [x], session_expiry: 1ms}]`:                                        "session_expiry",
 		`bridges: [{name: a, address: "mqtts://broker:8883", out: [x], spool: {size: 1KiB}}]`:                                        "spool.size",

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -64,13 +63,6 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 		id.check(at, c.anonymous(id.Name), logins.hash(id.Name) != "", &errs)
 	}
 	c.checkCredentials(logins, &errs)
-	c.Limits.check(&errs)
-	if c.Drain.Timeout < 10*time.Millisecond {
-		errs.add("drain.timeout", "%v is too short: at least 10ms", c.Drain.Timeout)
-	}
-	if c.Drain.Delay < 0 {
-		errs.add("drain.delay", "%v is negative: give 0s for no delay", c.Drain.Delay)
-	}
 	c.MQTT.check(&errs)
 	checkFilters("deploy.publish", c.Deploy.Publish, &errs)
 	checkFilters("deploy.subscribe", c.Deploy.Subscribe, &errs)
@@ -82,7 +74,7 @@ func (c *Config) check(with Program, before *proxy.Compiled) invalid.Errors {
 		errs.add("live.interval", "%v is too short: at least 10ms", c.Live.Interval)
 	}
 	c.checkFunctions(with.Functions, &errs)
-	c.checkDurations(&errs)
+	c.checkBounds(&errs)
 	return invalid.Errors(errs)
 }
 
@@ -97,7 +89,8 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 		}
 	}
 	if d.Encrypted {
-		l.checkCertificates(at, errs)
+		checkPair(at, l.CertFile, l.KeyFile, errs)
+		checkCA(at+"client_ca_file", l.ClientCAFile, errs)
 	}
 	switch {
 	case l.MinVersion == "":
@@ -106,36 +99,19 @@ func (l Listener) check(at string, transports []transport.Descriptor, errs *conf
 	case l.MinVersion != upstream.TLS12 && l.MinVersion != upstream.TLS13:
 		errs.add(at+"min_version", "%q: write %q or %q", l.MinVersion, upstream.TLS12, upstream.TLS13)
 	}
-	switch {
-	case l.ReceiveWindow == 0:
-	case !d.ReceiveWindow:
+	if l.ReceiveWindow != 0 && !d.ReceiveWindow {
 		errs.add(at+"receive_window", "a %s listener has none: the kernel bounds what it buffers; leave it out", d.Scheme)
-	case l.ReceiveWindow < 64<<10 || l.ReceiveWindow > 1<<30:
-		errs.add(at+"receive_window", "%v is out of range: at least 64KiB, at most 1GiB", l.ReceiveWindow)
 	}
 }
 
-// checkCertificates checks the files of an encrypted listener.
-func (l Listener) checkCertificates(at string, errs *configErrors) {
-	switch {
-	case l.CertFile == "" && l.KeyFile == "":
-	case l.CertFile == "" || l.KeyFile == "":
-		errs.add(at+"address", "cert_file and key_file go together: one of them is missing")
-	default:
-		addFileError(at, certs.Files{CertFile: l.CertFile, KeyFile: l.KeyFile}.Check(), errs)
-	}
-	if l.ClientCAFile != "" {
-		addFileError(at, certs.CheckCA(l.ClientCAFile), errs)
-	}
+// checkPair checks the files of a certificate and its key, in fields cert_file and key_file. Empty files are none.
+func checkPair(at, cert, key string, errs *configErrors) {
+	certs.Files{CertFile: cert, KeyFile: key}.AddErrors((*invalid.Errors)(errs), "config", at)
 }
 
-// addFileError adds the error of a certificate file.
-func addFileError(at string, err error, errs *configErrors) {
-	var wrong *certs.FileError
-	if errors.As(err, &wrong) {
-		field := map[certs.Role]string{certs.Certificate: "cert_file", certs.Key: "key_file", certs.CA: "client_ca_file"}[wrong.Role]
-		errs.add(at+field, "%s: %v", wrong.File, wrong.Err)
-	}
+// checkCA checks a file of CAs. An empty one is none.
+func checkCA(at, file string, errs *configErrors) {
+	certs.AddErrorsOfCA((*invalid.Errors)(errs), "config", at, file)
 }
 
 // check checks an identity. anonymous says that a listener gives it to clients without a credential.
@@ -180,36 +156,6 @@ func checkFilters(at string, filters []string, errs *configErrors) {
 	for i, f := range filters {
 		if err := topic.CheckFilter(f); err != nil {
 			errs.add(fmt.Sprintf("%s[%d]", at, i), "%v", err)
-		}
-	}
-}
-
-func (l Limits) check(errs *configErrors) {
-	const smallest = 1 << 10
-	for _, s := range []struct {
-		field string
-		size  Size
-	}{
-		{"max_frame", l.MaxFrame},
-		{"window", l.Window},
-		{"queue", l.Queue},
-		{"call_window", l.CallWindow},
-		{"call_stream_window", l.CallStreamWindow},
-		{"call_queue", l.CallQueue},
-	} {
-		if s.size < smallest || s.size > 1<<30 {
-			errs.add("limits."+s.field, "%v is out of range: 1KiB to 1GiB", s.size)
-		}
-	}
-	if l.MaxCalls > 1<<20 {
-		errs.add("limits.max_calls", "%d is out of range: 1 to 1048576", l.MaxCalls)
-	}
-	for _, d := range []struct {
-		field string
-		value time.Duration
-	}{{"handshake_timeout", l.HandshakeTimeout}, {"heartbeat", l.Heartbeat}, {"write_timeout", l.WriteTimeout}, {"wasm_timeout", l.WasmTimeout}} {
-		if d.value < 10*time.Millisecond {
-			errs.add("limits."+d.field, "%v is too short: at least 10ms", d.value)
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
+	"net"
 	"slices"
 	"strings"
 
+	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/phrase"
 	"example.com/ferry/transport"
 )
@@ -37,6 +40,63 @@ func checkAddress(at, name, address string, insecure bool, transports []transpor
 		errs.add(at+"insecure", "has no effect on a %s address: only an unencrypted one, such as tcp, can be insecure", scheme)
 	}
 	return d, true
+}
+
+// dialled is a server that the node dials.
+type dialled struct {
+	name     string // of the field of the address
+	address  string
+	insecure bool
+	what     string // the broker
+
+	certFile, keyFile, caFile string
+}
+
+// check checks the address and the files of TLS.
+func (s dialled) check(at string, transports []transport.Descriptor, errs *configErrors) {
+	d, ok := checkAddress(at, s.name, s.address, s.insecure, transports, errs)
+	if !ok {
+		return
+	}
+	addr, _, _ := strings.Cut(strings.TrimPrefix(s.address, d.Scheme+"://"), "/")
+	if host, port, err := net.SplitHostPort(addr); !d.Local && err == nil && (host == "" || port == "0") {
+		errs.add(at+s.name, "%q cannot be dialled: write the host and the port of %s", s.address, s.what)
+	}
+	if d.Encrypted {
+		checkPair(at, s.certFile, s.keyFile, errs)
+		checkCA(at+"ca_file", s.caFile, errs)
+		return
+	}
+	for _, file := range []struct{ field, value string }{{"cert_file", s.certFile}, {"key_file", s.keyFile}, {"ca_file", s.caFile}} {
+		if file.value != "" {
+			errs.add(at+file.field, "an address of %s has no TLS: use %s, or leave it out", d.Scheme, encrypted(d.Scheme, transports))
+		}
+	}
+}
+
+// ownNames are the names of the entries of a list, and their indices.
+type ownNames map[string]int
+
+// check checks the name of entry i, in field at.
+func (known ownNames) check(list string, i int, name string, errs *configErrors) {
+	at := fmt.Sprintf("%s[%d].name", list, i)
+	if first, taken := known[name]; taken {
+		errs.add(at, "%q is the name of %s[%d] already: give this one a name of its own", name, list, first)
+	} else if !naming.Valid(name) {
+		errs.add(at, "%q is no name: want 1 to 64 letters, digits, - and _", name)
+	} else {
+		known[name] = i
+	}
+}
+
+// checkSecret checks a secret that is in the configuration, in field at+name, or in a file.
+func checkSecret(at, name, secret, file string, errs *configErrors) {
+	if secret != "" && file != "" {
+		errs.add(at+name+"_file", "beside %s: give one of them", name)
+	}
+	if file != "" {
+		checkFile(at+name+"_file", file, errs)
+	}
 }
 
 // present returns what text says of each transport that this binary has.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/regularfile"
 	"example.com/ferry/transport"
 )
@@ -40,15 +39,7 @@ func (a Admin) check(errs *configErrors) {
 	if _, err := a.Token(); err != nil {
 		errs.add("admin.token_file", "%v", err)
 	}
-	switch {
-	case a.CertFile == "" && a.KeyFile == "":
-	case a.CertFile == "":
-		errs.add("admin.key_file", "without cert_file: they go together")
-	case a.KeyFile == "":
-		errs.add("admin.cert_file", "without key_file: they go together")
-	default:
-		addFileError("admin.", certs.Files{CertFile: a.CertFile, KeyFile: a.KeyFile}.Check(), errs)
-	}
+	checkPair("admin.", a.CertFile, a.KeyFile, errs)
 	if a.MetricsAddress == "" {
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/ferry/field"
 	"example.com/ferry/internal/naming"
@@ -64,18 +63,11 @@ func (f Function) check(at string, known []string, errs *configErrors) {
 	if len(f.Observe) == 0 {
 		errs.add(at+"observe", "none: name the tags whose messages it gets, or # for all")
 	}
-	for i, filter := range f.Observe {
-		if err := topic.CheckFilter(filter); err != nil {
-			errs.add(fmt.Sprintf("%sobserve[%d]", at, i), "%v", err)
-		}
-	}
+	checkFilters(at+"observe", f.Observe, errs)
 	if f.Where != "" {
 		if _, err := field.ParsePredicate(f.Where); err != nil {
 			errs.add(at+"where", "%v", err)
 		}
-	}
-	if f.Timeout != 0 && f.Timeout < time.Millisecond {
-		errs.add(at+"timeout", "%v is too short: at least 1ms, or leave it out", f.Timeout)
 	}
 	switch {
 	case f.CPU != Worker && f.Processes > 0:

@@ -12,12 +12,6 @@ import (
 	"example.com/ferry/stream/wasm"
 )
 
-// The bounds of Function.Memory: a page, and what 32 bits address.
-const (
-	minWasmMemory Size = 64 << 10
-	maxWasmMemory Size = 4 << 30
-)
-
 // checkWasm checks what is about a wasm guest.
 func (f Function) checkWasm(at string, limits Limits, errs *configErrors) {
 	if f.Wasm == "" {
@@ -36,9 +30,6 @@ func (f Function) checkWasm(at string, limits Limits, errs *configErrors) {
 	}
 	if f.CPU == Worker {
 		errs.add(at+"cpu", "%q is for processes: a wasm guest runs within the node, write heavy or light, or leave it out", f.CPU)
-	}
-	if f.Memory < minWasmMemory || f.Memory > maxWasmMemory {
-		errs.add(at+"memory", "%v is out of range: at least %v, at most %v", f.Memory, minWasmMemory, maxWasmMemory)
 	}
 	if f.Timeout > limits.WasmTimeout {
 		errs.add(at+"timeout", "%v exceeds limits.wasm_timeout, %v", f.Timeout, limits.WasmTimeout)

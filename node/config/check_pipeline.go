@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/topic"
@@ -15,14 +14,13 @@ import (
 // checkPipeline checks a function with a pipeline, and that others have none of its fields.
 func (f Function) checkPipeline(at string, streams []Stream, errs *configErrors) {
 	if f.Pipeline == nil {
-		if f.State != "" {
-			errs.add(at+"state", "is for a pipeline: leave it out")
-		}
-		if f.MaxGroups != 0 {
-			errs.add(at+"max_groups", "is for a pipeline: leave it out")
-		}
-		if f.GroupIdle != 0 {
-			errs.add(at+"group_idle", "is for a pipeline: leave it out")
+		for _, each := range []struct {
+			field string
+			set   bool
+		}{{"state", f.State != ""}, {"max_groups", f.MaxGroups != 0}, {"group_idle", f.GroupIdle != 0}} {
+			if each.set {
+				errs.add(at+each.field, "is for a pipeline: leave it out")
+			}
 		}
 		return
 	}
@@ -35,9 +33,6 @@ func (f Function) checkPipeline(at string, streams []Stream, errs *configErrors)
 		errs.add(at+"concurrency", "means nothing for a pipeline, which handles one message at a time: leave it out")
 	case f.Timeout > 0:
 		errs.add(at+"timeout", "means nothing for a pipeline: leave it out")
-	}
-	if f.GroupIdle != 0 && f.GroupIdle < time.Second {
-		errs.add(at+"group_idle", "%v is too short: at least 1s, or leave it out", f.GroupIdle)
 	}
 	stateful, err := pipeline.Check(f.Pipeline, f.Observe)
 	var wrong invalid.Errors

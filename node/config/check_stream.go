@@ -5,11 +5,8 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"example.com/ferry/field"
-	"example.com/ferry/internal/certs"
-	"example.com/ferry/internal/naming"
 	"example.com/ferry/internal/phrase"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/transport"
@@ -18,15 +15,11 @@ import (
 // checkStreams checks the engine and what it is to store. known are the engines of the program.
 func (c *Config) checkStreams(known []EngineDescriptor, errs *configErrors) {
 	engine, ok := c.checkEngine(known, errs)
-	names := map[string]int{}
+	names := ownNames{}
 	for i, s := range c.Streams {
 		at := fmt.Sprintf("streams[%d].", i)
-		if first, taken := names[s.Name]; taken {
-			errs.add(at+"name", "%q is the name of streams[%d] already: give this one a name of its own", s.Name, first)
-		} else if !naming.Valid(s.Name) && len(s.Tags) > 0 {
-			errs.add(at+"name", "%q is no name: want 1 to 64 letters, digits, - and _", s.Name)
-		} else {
-			names[s.Name] = i
+		if s.Name != "" || len(s.Tags) > 0 {
+			names.check("streams", i, s.Name, errs)
 		}
 		c.checkFilters(i, errs)
 		s.check(at, errs)
@@ -82,11 +75,7 @@ func (c *Config) checkEngine(known []EngineDescriptor, errs *configErrors) (Engi
 	if e.CredentialsFile != "" {
 		checkFile("engine.credentials_file", e.CredentialsFile, errs)
 	}
-	if e.CAFile != "" {
-		if err := certs.CheckCA(e.CAFile); err != nil {
-			errs.add("engine.ca_file", "%v", err)
-		}
-	}
+	checkCA("engine.ca_file", e.CAFile, errs)
 	return d, true
 }
 
@@ -133,14 +122,6 @@ func (s Stream) check(at string, errs *configErrors) {
 		}
 		if _, err := field.Parse(p.path); err != nil {
 			errs.add(at+p.field, "%v", err)
-		}
-	}
-	for _, d := range []struct {
-		field string
-		value time.Duration
-	}{{"retention.age", s.Retention.Age}, {"idempotency.window", s.Idempotency.Window}, {"redelivery.wait", s.Redelivery.Wait}} {
-		if d.value < 0 {
-			errs.add(at+d.field, "%v: a duration here is not negative", d.value)
 		}
 	}
 	for i, d := range s.Redelivery.Backoff {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"example.com/ferry/internal/bytesize"
 	"example.com/ferry/proxy"
 	"example.com/ferry/proxy/upstream"
 )
@@ -384,3 +385,6 @@ const (
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
+
+// Size is a number of bytes. In YAML it is written 512, 64KiB, 1MiB, 2GiB, or 1kB, 1MB, 1GB for powers of ten.
+type Size = bytesize.Size

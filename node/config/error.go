@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Error is one thing wrong in a file.
+// Error is one thing wrong in a file. Its JSON has no line of the file.
 type Error struct {
-	File         string
-	Line, Column int    // from 1; 0 where the file as a whole is meant
-	Field        string // listeners[0].address; empty for bad YAML
-	Reason       string // what is wrong and what to write instead
-	Source       string // the line itself
+	File   string `json:"file"`
+	Line   int    `json:"line,omitempty"` // from 1; 0 where the file as a whole is meant
+	Column int    `json:"column,omitempty"`
+	Field  string `json:"field,omitempty"` // listeners[0].address; empty for bad YAML
+	Reason string `json:"reason"`          // what is wrong and what to write instead
+	Source string `json:"-"`               // the line itself
 
 	order int // of the file: 0 for the one that includes the others
 }
@@ -70,27 +71,4 @@ func firstRunes(s string, n int) string {
 		n--
 	}
 	return s
-}
-
-// Problem is an Error in JSON.
-type Problem struct {
-	File   string `json:"file"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
-	Field  string `json:"field,omitempty"`
-	Reason string `json:"reason"`
-}
-
-// Error returns file:line:column: field: reason.
-func (p Problem) Error() string {
-	return (&Error{File: p.File, Line: p.Line, Column: p.Column, Field: p.Field, Reason: p.Reason}).Error()
-}
-
-// Problems returns the errors without the lines of the files.
-func (es Errors) Problems() []Problem {
-	list := make([]Problem, len(es))
-	for i, e := range es {
-		list[i] = Problem{e.File, e.Line, e.Column, e.Field, e.Reason}
-	}
-	return list
 }

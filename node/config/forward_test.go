@@ -19,7 +19,7 @@ func TestForwardErrors(t *testing.T) {
 		`forward: [{name: a/b, address: "quic://hub:4190", tags: [x]}]`:                                           "is no name",
 		`forward: [{name: a, address: "quic://hub:4190", tags: [x+]}]`:                                            "forward[0].tags[0]",
 		`forward: [{name: a, address: "quic://hub:4190", tags: []}]`:                                              "forward[0].tags: none",
-		`forward: [{name: a, address: "tcp://127.0.0.1:1", tags: [x], ca_file: ca.pem}]`:                          "a tcp address has no TLS",
+		`forward: [{name: a, address: "tcp://127.0.0.1:1", tags: [x], ca_file: ca.pem}]`:                          "an address of tcp has no TLS",
 		`forward: [{name: a, address: "quic://hub:4190", tags: [x], spool: {size: 1KiB}}]`:                        "spool.size",
 		`forward: [{name: a, address: "quic://hub:1", tags: [x]}, {name: a, address: "quic://hub:1", tags: [x]}]`: "is the name of forward[0] already",
 		`identities: [{name: e, token: 0123456789abcdef, verbs: [forward]}]`:                                      "forward without publish",

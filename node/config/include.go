@@ -72,11 +72,7 @@ func (s *Source) include() {
 
 // matches returns the files of a pattern. A name without wildcards must exist.
 func (s *Source) matches(pattern string) ([]string, error) {
-	glob := filepath.Glob
-	if s.match != nil {
-		glob = s.match
-	}
-	found, err := glob(pattern)
+	found, err := s.match(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("%q is no pattern: * and ? are wildcards, and [ needs a ]", pattern)
 	}
@@ -89,11 +85,7 @@ func (s *Source) matches(pattern string) ([]string, error) {
 
 // includeFile merges a file into the root. at is the field that names it.
 func (s *Source) includeFile(name string, at []string) {
-	open := s.files
-	if open == nil {
-		open = readFile
-	}
-	data, err := open(name)
+	data, err := s.files(name)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) { // removed since it was found
 			err = fmt.Errorf("%s: %w", name, os.ErrNotExist)

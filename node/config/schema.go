@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"example.com/ferry/internal/duration"
+	"example.com/ferry/internal/levenshtein"
 )
 
 //go:generate go test . -run TestSchema|TestFields -update
@@ -172,7 +173,7 @@ func (s *Source) checkSchema(of *schema, v any, path []string) (errs Errors) {
 			if field := of.field(name); field != nil {
 				errs = append(errs, s.checkSchema(field, v[name], at)...)
 			} else {
-				errs = append(errs, s.errorAtKey(at, "unknown field"+advice(path, name, of)))
+				errs = append(errs, s.errorAtKey(at, "unknown field"+suggest(name, slices.Sorted(maps.Keys(of.Properties)))))
 			}
 		}
 	case []any:
@@ -194,20 +195,6 @@ func (s *Source) checkSchema(of *schema, v any, path []string) (errs Errors) {
 	return errs
 }
 
-// advice returns what to write instead of the unknown field name of the object at path, which has the schema of.
-func advice(path []string, name string, of *schema) string {
-	if name == "engine" && len(path) == 2 && path[0] == "streams" {
-		return ": all streams have one engine: write engine: {address: memory} or engine: {address: embedded} at the top of the file"
-	}
-	if name == "listen" && len(path) == 1 && path[0] == "engine" {
-		return ": NATS clients reach streams at a NATS server, which engine: {address: nats://HOST:PORT} uses"
-	}
-	if name == "drain_timeout" && len(path) == 1 && path[0] == "limits" {
-		return ": write drain: {timeout: 10s} at the top of the file"
-	}
-	return suggest(name, slices.Sorted(maps.Keys(of.Properties)))
-}
-
 func typeHint(got string, want types) string {
 	switch {
 	case got == "null":
@@ -216,4 +203,30 @@ func typeHint(got string, want types) string {
 		return `: put it in quotes, and give a duration its unit ("10s")`
 	}
 	return ""
+}
+
+// suggest returns `: did you mean "x"?` for the known name closest to got, or a list of what there is.
+func suggest(got string, known []string) string {
+	if near := closest(got, known); near != "" {
+		return near
+	}
+	return ": want one of " + strings.Join(known, ", ")
+}
+
+// closest returns `: did you mean "x"?` for the known name closest to got, or "" if none is similar.
+func closest(got string, known []string) string {
+	best, distance := "", 3
+	for _, k := range known {
+		d := levenshtein.Distance(strings.ToLower(got), k)
+		if strings.ReplaceAll(strings.ToLower(got), "-", "_") == k || k == got+"s" || got == k+"s" {
+			d = 0
+		}
+		if d < distance && d < len(k) {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return `: did you mean "` + best + `"?`
 }

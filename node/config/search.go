@@ -30,6 +30,11 @@ func newSearch(selects func(reflect.StructField) bool, skips ...reflect.Type) *s
 	return s
 }
 
+// searchNames searches the fields with these names.
+func searchNames(names ...string) *search {
+	return newSearch(func(f reflect.StructField) bool { return slices.Contains(names, yamlName(f)) })
+}
+
 // add reports whether a type has selected fields.
 func (s *search) add(t reflect.Type) bool {
 	switch t.Kind() {
@@ -105,12 +110,15 @@ type searchStep struct {
 }
 
 // String returns the path as errors name it.
-func (p searchPath) String() string {
+func (p searchPath) String() string { return p.text(strconv.Itoa) }
+
+// text returns the path with what index makes of the indices.
+func (p searchPath) text(index func(int) string) string {
 	var b strings.Builder
 	for _, step := range p {
 		switch {
 		case step.name == "":
-			b.WriteString("[" + strconv.Itoa(step.index) + "]")
+			b.WriteString("[" + index(step.index) + "]")
 		case b.Len() > 0:
 			b.WriteString("." + step.name)
 		default:

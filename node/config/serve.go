@@ -2,10 +2,8 @@ package config
 
 import (
 	"fmt"
-	"net"
 	"strings"
 
-	"example.com/ferry/internal/certs"
 	"example.com/ferry/internal/topic"
 	"example.com/ferry/transport"
 )
@@ -56,18 +54,7 @@ func (c *Config) checkServe(errs *configErrors) {
 		} else {
 			names[s.Service] = i
 		}
-		d, ok := checkAddress(at, "to", s.To, s.Insecure, servers, errs)
-		if host, port, err := net.SplitHostPort(strings.TrimPrefix(s.To, d.Scheme+"://")); ok && err == nil && (host == "" || port == "0") {
-			errs.add(at+"to", "%q cannot be dialled: write the host and the port of the server", s.To)
-		}
-		if s.CAFile == "" || !ok {
-			continue
-		}
-		if !d.Encrypted {
-			errs.add(at+"ca_file", "a %s server has no TLS: use %ss://, or leave it out", d.Scheme, d.Scheme)
-		} else if err := certs.CheckCA(s.CAFile); err != nil {
-			errs.add(at+"ca_file", "%v", err)
-		}
+		dialled{name: "to", address: s.To, insecure: s.Insecure, what: "the server", caFile: s.CAFile}.check(at, servers, errs)
 	}
 	if len(c.Serve) > 0 && len(c.Listeners) == 0 {
 		errs.add("serve", "this node has no listeners, so it has no clients that could call")

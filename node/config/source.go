@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -101,6 +100,9 @@ func readText(path string) (string, error) {
 // load parses the file, and then those that it includes.
 func (s *Source) load(path string, data []byte) {
 	s.origins, s.secretNodes, s.content = map[ast.Node]*document{}, map[ast.Node]bool{}, map[string]uint64{}
+	if s.files == nil {
+		s.files, s.match = readFile, filepath.Glob
+	}
 	s.root = s.parse(path, data)
 	s.include()
 	if s.root != nil {
@@ -182,11 +184,7 @@ func digest(text string) uint64 {
 // readSecret returns the content of the file of ${file:PATH}, whose PATH is relative to the folder of the file that has it.
 func (s *Source) readSecret(in *document, path string) ([]byte, error) {
 	path = in.resolve(path)
-	open := s.files
-	if open == nil {
-		open = readFile
-	}
-	data, err := open(path)
+	data, err := s.files(path)
 	s.note(path, string(data))
 	if err != nil {
 		return nil, err
@@ -237,25 +235,6 @@ func (s *Source) Watched() []string {
 
 // Name returns the path of the file.
 func (s *Source) Name() string { return s.docs[0].file }
-
-// Warnings returns what a node with this configuration, which is valid, runs with, but its user should change: certificates that have
-// expired at now, are not valid yet, or expire within 14 days, streams that grow until the disk is full, and deployed functions that may feed
-// each other.
-func (s *Source) Warnings(now time.Time) []*Error {
-	w := warner{source: s, now: now, within: expirySoon}
-	w.walk(s.root, nil)
-	w.unboundedStreams()
-	w.deployedCycles()
-	return w.list
-}
-
-// CertificateWarnings returns a warning for each certificate in the files of the configuration that has expired at now, is not valid yet, or
-// expires within a time.
-func (s *Source) CertificateWarnings(now time.Time, within time.Duration) []*Error {
-	w := warner{source: s, now: now, within: within}
-	w.walk(s.root, nil)
-	return w.list
-}
 
 // At returns an error of a field, such as listeners[0].address, with the place of its value or of the closest one around it.
 func (s *Source) At(field, reason string) *Error {

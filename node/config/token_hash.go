@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
+	"sync"
 
 	"example.com/ferry/internal/password"
 	"example.com/ferry/internal/regularfile"
@@ -73,4 +75,21 @@ func (c *Config) checkCredentials(logins *Logins, errs *configErrors) {
 			names[id.CommonName] = id.Name
 		}
 	}
+}
+
+// MaxTokenFile bounds the file of a token, in bytes.
+const MaxTokenFile = 64 << 10
+
+// tokenFiles finds the fields token_file, in all sections.
+var tokenFiles = sync.OnceValue(func() *search { return searchNames("token_file") })
+
+// TokenFiles returns the files that the fields token_file name, in all sections.
+func (c *Config) TokenFiles() []string {
+	var all []string
+	tokenFiles().each(c, func(_ searchPath, v reflect.Value) {
+		if file := v.String(); file != "" {
+			all = append(all, file)
+		}
+	})
+	return all
 }

@@ -27,12 +27,13 @@ admin:
 proxy:
   listeners:
     - address: 127.0.0.1:0
+      protocol: http1
       tls:
         certificates:
           - {cert_file: DIR/good.pem, key_file: DIR/good.key}
-          - cert_file: DIR/old.pem
+          - {cert_file: DIR/old.pem, key_file: DIR/old.key}
   clusters:
-    - tls: {ca_file: DIR/missing.pem, cert_file: DIR/old.pem}
+    - {name: c, endpoints: [], tls: {ca_file: DIR/missing.pem, cert_file: DIR/old.pem}}
 `, "DIR", dir)
 	old := filepath.Join(dir, "old.pem") + `: certificate "CN=old" has expired on `
 	for _, c := range []struct {
@@ -44,17 +45,22 @@ proxy:
 			"2 listeners[0].cert_file " + filepath.Join(dir, "good.pem") + `: certificate "CN=good" expires in 23 h, on `,
 			"2 listeners[0].client_ca_file " + filepath.Join(dir, "ca.pem") + `: certificate "CN=ca" expires in 23 h, on `,
 			"4 admin.cert_file " + old,
-			"11 proxy.listeners[0].tls.certificates[0].cert_file ",
-			"12 proxy.listeners[0].tls.certificates[1].cert_file " + old, "14 proxy.clusters[0].tls.cert_file " + old,
+			"12 proxy.listeners[0].tls.certificates[0].cert_file ",
+			"13 proxy.listeners[0].tls.certificates[1].cert_file " + old, "15 proxy.clusters[0].tls.cert_file " + old,
 		}},
 		{"before they are valid", good.Cert.NotBefore.Add(-time.Hour), []string{
 			"2 listeners[0].cert_file " + filepath.Join(dir, "good.pem") + `: certificate "CN=good" is not valid before `, "2 listeners[0].client_ca_file ",
-			"4 admin.cert_file ", "11 proxy.listeners[0].tls.certificates[0].cert_file ", "12 proxy", "14 proxy",
+			"4 admin.cert_file ", "12 proxy.listeners[0].tls.certificates[0].cert_file ", "13 proxy", "15 proxy",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got := newSource("node.yaml", []byte(text), nil).Warnings(c.at)
+			s := newSource("node.yaml", []byte(text), nil)
+			cfg, errs := s.decoded()
+			if errs != nil {
+				t.Fatal(errs)
+			}
+			got := s.CertificateWarnings(cfg, c.at, ExpirySoon)
 			if len(got) != len(c.want) {
 				t.Fatalf("got %v, want %q", got, c.want)
 			}
@@ -67,10 +73,20 @@ proxy:
 	}
 }
 
+func warningsOf(t *testing.T, text string) []*Error {
+	t.Helper()
+	s := newSource("node.yaml", []byte(text), nil)
+	cfg, err := s.Config(Program{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Warnings(cfg)
+}
+
 // TestWarningsOfStreams: a stream that keeps all until it is acknowledged needs a bound.
 func TestWarningsOfStreams(t *testing.T) {
 	t.Parallel()
-	got := newSource("node.yaml", []byte(`
+	got := warningsOf(t, `
 streams:
   - {tags: a, delivery: at-least-once, retention: {age: 1h}}
   - {tags: b, retention: {per_tag: 1}}
@@ -78,7 +94,7 @@ streams:
     delivery: at-least-once
     retention: {per_tag: 1}
   - {tags: d, delivery: at-least-once}
-`), nil).Warnings(time.Now())
+`)
 	var at []string
 	for _, w := range got {
 		at = append(at, fmt.Sprintf("%d %s", w.Line, w.Field))
@@ -96,7 +112,7 @@ func TestWarningsOfCycles(t *testing.T) {
 		{"{publish: [alerts/#]}", ""},
 		{"{publish: [a/b, out/#], subscribe: [in, out/+]}", `node.yaml:1:25: deploy.publish[1]: "out/#" has tags of deploy.subscribe, "out/+": deployed functions may feed each other`},
 	} {
-		got := newSource("node.yaml", []byte("deploy: "+c.deploy+"\n"), nil).Warnings(time.Now())
+		got := warningsOf(t, "deploy: "+c.deploy+"\n")
 		text := ""
 		if len(got) > 0 {
 			text = got[0].Error()

@@ -35,7 +35,7 @@ func (c *checkCmd) Run(e *env) error {
 		cfg, err = source.Config(e.extensions.Program())
 	}
 	if err == nil {
-		warnings = source.Warnings(time.Now())
+		warnings = append(source.CertificateWarnings(cfg, time.Now(), config.ExpirySoon), source.Warnings(cfg)...)
 	}
 	if c.Output == "json" && (err != nil || !c.Resolved) {
 		return c.report(e, err, warnings)
@@ -67,17 +67,12 @@ func (c *checkCmd) resolved(e *env, cfg *config.Config) error {
 // report prints {"ok":true} with the warnings, or false and the errors.
 func (c *checkCmd) report(e *env, err error, warnings []*config.Error) error {
 	result := struct {
-		OK       bool             `json:"ok"`
-		Errors   []config.Problem `json:"errors,omitempty"`
-		Warnings []config.Problem `json:"warnings,omitempty"`
-	}{OK: err == nil}
-	result.Warnings = config.Errors(warnings).Problems()
-	var errs config.Errors
-	switch {
-	case errors.As(err, &errs):
-		result.Errors = errs.Problems()
-	case err != nil:
-		result.Errors = []config.Problem{{File: c.Config, Reason: err.Error()}}
+		OK       bool          `json:"ok"`
+		Errors   config.Errors `json:"errors,omitempty"`
+		Warnings config.Errors `json:"warnings,omitempty"`
+	}{OK: err == nil, Warnings: warnings}
+	if err != nil && !errors.As(err, &result.Errors) {
+		result.Errors = config.Errors{{File: c.Config, Reason: err.Error()}}
 	}
 	text, marshalErr := json.Marshal(result)
 	if marshalErr != nil {
