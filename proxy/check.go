@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"example.com/ferry/format"
+	"example.com/ferry/internal/invalid"
 	"example.com/ferry/internal/pace"
 	"example.com/ferry/loop"
 	"example.com/ferry/proxy/bolt"
@@ -250,3 +251,9 @@ func (l *Listener) field(field string) string {
 	}
 	return field
 }
+
+// Error is one error in a Config. Its Field is a path such as listeners[0].routes[2].match.path.
+type Error = invalid.Error
+
+// Errors is the list of all errors in a Config. It is never empty.
+type Errors = invalid.Errors

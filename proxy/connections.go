@@ -35,7 +35,7 @@ func (p *Proxy) Connections(q ConnectionQuery) (list []Connection, matched, open
 	bound, services := p.boundServices()
 	p.group.Each(func(l *loop.Loop) {
 		for c, h := range l.All() {
-			i := slices.IndexFunc(services, func(s service) bool { return s.Owns(h) })
+			i := slices.IndexFunc(services, func(s *terminator) bool { return s.Owns(h) })
 			if i < 0 {
 				continue
 			}
@@ -74,7 +74,7 @@ func (p *Proxy) CloseConnection(id string) error {
 	found := false
 	p.group.Each(func(l *loop.Loop) {
 		for c, h := range l.All() {
-			if connectionID(c) == id && slices.ContainsFunc(services, func(s service) bool { return s.Owns(h) }) {
+			if connectionID(c) == id && slices.ContainsFunc(services, func(s *terminator) bool { return s.Owns(h) }) {
 				c.Abort(errByOperator)
 				found = true
 				return
@@ -89,11 +89,11 @@ func (p *Proxy) CloseConnection(id string) error {
 }
 
 // boundServices returns the listeners and the service of each.
-func (p *Proxy) boundServices() ([]Bound, []service) {
+func (p *Proxy) boundServices() ([]Bound, []*terminator) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	bound := p.parts.bound()
-	services := make([]service, len(bound))
+	services := make([]*terminator, len(bound))
 	for i, b := range bound {
 		services[i] = p.parts.listeners[b.Listener].service
 	}

@@ -25,52 +25,51 @@ import (
 // reload.
 const logGrace = time.Minute
 
-// service is the driver of one listener's protocol. The packages proxy/bolt, proxy/http1 and proxy/http2 implement it.
-type service interface {
-	Accept(*loop.Conn) loop.Handler
+// driver is the Service of a protocol: of proxy/bolt, proxy/http1 or proxy/http2.
+type driver interface {
 	Owns(loop.Handler) bool
 	IdleUntil(*loop.Conn, loop.Handler) (until time.Duration, isIdle bool)
-	use(*Listener, *exchange.Plan)
 }
 
-type boltService struct{ *bolt.Service }
-
-func (s boltService) use(l *Listener, p *exchange.Plan) { s.Use(&l.Bolt, p) }
-
-type http1Service struct{ *http1.Service }
-
-func (s http1Service) use(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }
-
-type http2Service struct{ *http2.Service }
-
-func (s http2Service) use(l *Listener, p *exchange.Plan) { s.Use(l.http2(), p) }
-
-// httpService serves clients of HTTP/1.1 and HTTP/2.
-type httpService struct {
-	http1  *http1.Service
-	http2  *http2.Service
-	accept loop.AcceptFunc
+// service has the drivers of a listener's protocol: two for HTTP, whose clients choose the version.
+type service struct {
+	drivers []driver
+	accept  loop.AcceptFunc
+	use     func(*Listener, *exchange.Plan)
 }
 
-func newHTTPService(l *Listener, loops int) httpService {
-	s := httpService{http1: http1.New(&l.HTTP1, loops), http2: http2.New(l.http2(), loops)}
-	s.accept = s.http2.AcceptBoth(s.http1.Accept)
-	return s
+func newService(l *Listener, loops int) service {
+	switch l.Protocol {
+	case Bolt:
+		s := bolt.New(&l.Bolt, loops)
+		return service{[]driver{s}, s.Accept, func(l *Listener, p *exchange.Plan) { s.Use(&l.Bolt, p) }}
+	case HTTP1:
+		s := http1.New(&l.HTTP1, loops)
+		return service{[]driver{s}, s.Accept, func(l *Listener, p *exchange.Plan) { s.Use(&l.HTTP1, p) }}
+	case HTTP2:
+		s := http2.New(l.http2(), loops)
+		return service{[]driver{s}, s.Accept, func(l *Listener, p *exchange.Plan) { s.Use(l.http2(), p) }}
+	}
+	one, two := http1.New(&l.HTTP1, loops), http2.New(l.http2(), loops)
+	return service{[]driver{one, two}, two.AcceptBoth(one.Accept), func(l *Listener, p *exchange.Plan) {
+		one.Use(&l.HTTP1, p)
+		two.Use(l.http2(), p)
+	}}
 }
 
-func (s httpService) Accept(c *loop.Conn) loop.Handler { return s.accept(c) }
-func (s httpService) Owns(h loop.Handler) bool         { return s.http1.Owns(h) || s.http2.Owns(h) }
+// Owns reports whether h handles a client's connection of the listener.
+func (s *service) Owns(h loop.Handler) bool {
+	return slices.ContainsFunc(s.drivers, func(d driver) bool { return d.Owns(h) })
+}
 
-func (s httpService) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
-	if until, isIdle = s.http1.IdleUntil(c, h); !isIdle {
-		until, isIdle = s.http2.IdleUntil(c, h)
+// IdleUntil returns when an unused connection of a client will be closed; 0 means never. isIdle is false if the connection is in use, or is none of s.
+func (s *service) IdleUntil(c *loop.Conn, h loop.Handler) (until time.Duration, isIdle bool) {
+	for _, d := range s.drivers {
+		if until, isIdle = d.IdleUntil(c, h); isIdle {
+			break
+		}
 	}
 	return until, isIdle
-}
-
-func (s httpService) use(l *Listener, p *exchange.Plan) {
-	s.http1.Use(&l.HTTP1, p)
-	s.http2.Use(l.http2(), p)
 }
 
 // parts are the objects that a reload replaces.
@@ -416,18 +415,7 @@ func (p *Proxy) newCluster(c *upstream.Config, before *cluster, states map[strin
 
 // bind binds the address of a listener. leaving are those that will be closed once it is started.
 func (p *Proxy) bind(l *Listener, plan *exchange.Plan, terminated *termination, leaving []*loop.Listener) (*listener, error) {
-	var s service
-	loops := len(p.group.Loops())
-	switch l.Protocol {
-	case Bolt:
-		s = boltService{bolt.New(&l.Bolt, loops)}
-	case HTTP2:
-		s = http2Service{http2.New(l.http2(), loops)}
-	case HTTP:
-		s = newHTTPService(l, loops)
-	default:
-		s = http1Service{http1.New(&l.HTTP1, loops)}
-	}
+	s := newService(l, len(p.group.Loops()))
 	s.use(l, plan)
 	t := newTerminator(s, p.layers, p.log)
 	t.terminate(terminated, plan.Listener, l.Limits.Handshakes)
@@ -484,7 +472,7 @@ func (p *Proxy) giveUp(past, kept parts) {
 
 // drain closes the connections of a listener for which outdated holds, after their outstanding responses; WebSockets end by a Close frame. A nil outdated
 // holds for all.
-func drain(l *loop.Loop, s service, outdated func(*loop.Conn) bool) {
+func drain(l *loop.Loop, s *terminator, outdated func(*loop.Conn) bool) {
 	for c, h := range l.All() {
 		if d, ok := h.(loop.Shutdowner); ok && s.Owns(h) && (outdated == nil || outdated(c)) {
 			d.Shutdown(c)

@@ -52,7 +52,7 @@ func (c *Config) maxConnections(allowed int64) int {
 type shedder struct {
 	group    *loop.Group
 	allowed  int64 // memory that the system allows, in bytes; 0 if that is not known
-	services atomic.Pointer[[]service]
+	services atomic.Pointer[[]*terminator]
 	memory   atomic.Int64 // loop.Config.QueueMemory while the queues are not made shorter
 	shrink   atomic.Bool
 	closed   atomic.Uint64 // idle connections that were closed
@@ -63,7 +63,7 @@ var _ overload.Actions = (*shedder)(nil)
 // newManager starts the overload manager. budget is the memory that the system allows, in bytes.
 func (p *Proxy) newManager(cfg *overload.Config, budget int64) {
 	p.shedder.group, p.shedder.allowed = p.group, budget
-	p.shedder.services.Store(&[]service{})
+	p.shedder.services.Store(&[]*terminator{})
 	process := overload.Process{
 		MemoryBudget: budget, Memory: membudget.Used, Connections: p.conns.Open, MaxConnections: p.conns.Max,
 	}
@@ -90,7 +90,7 @@ func (p *Proxy) setMaxConnections(cfg *Config) {
 
 // use applies a configuration: its memory budget, and its listeners, whose idle connections may be closed.
 func (s *shedder) use(p *parts) {
-	services := make([]service, 0, len(p.listeners))
+	services := make([]*terminator, 0, len(p.listeners))
 	for _, l := range p.listeners {
 		services = append(services, l.service)
 	}
@@ -135,7 +135,7 @@ type idleConn struct {
 	until   time.Duration // when it is closed if it stays idle
 }
 
-func (s *shedder) closeIdle(l *loop.Loop, services []service, part int) {
+func (s *shedder) closeIdle(l *loop.Loop, services []*terminator, part int) {
 	var idle []idleConn
 	for c, h := range l.All() {
 		for _, service := range services {

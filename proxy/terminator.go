@@ -48,7 +48,7 @@ func (t *terminator) terminate(with *termination, counts *traffic.Listener, hand
 func (t *terminator) Accept(c *loop.Conn) loop.Handler {
 	s := t.current.Load()
 	if s.termination == nil {
-		return t.service.Accept(c)
+		return t.accept(c)
 	}
 	c.SetLayer(&serverLayer{Layer: t.layers.Server(c.Loop(), s.server.Config(), t.bound), settings: s}, t.ready)
 	return (*handshaking)(t)
@@ -76,7 +76,7 @@ func (t *terminator) ready(c *loop.Conn) loop.Handler {
 		result = traffic.HandshakeResumed
 	}
 	l.settings.counts.Handshake(c.Loop().Index(), result)
-	h := t.service.Accept(c)
+	h := t.accept(c)
 	if l.draining && h != nil {
 		c.StopTimer(drainTimer)
 		return drained{h}
