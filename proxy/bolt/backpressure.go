@@ -11,7 +11,7 @@ import (
 // response.
 
 // blockIfFull stops reading from the client d while the queue is full.
-func (u *upstreamConn) blockIfFull(d downstream) {
+func (u *upstreamConn) blockIfFull(d *session) {
 	if !u.socket.Full() || !d.block(u) {
 		return
 	}
@@ -30,13 +30,13 @@ func (u *upstreamConn) unblockAll() {
 }
 
 // unblocked removes client d, which has left, from the paused clients.
-func (u *upstreamConn) unblocked(d downstream) {
-	u.blocked = slices.DeleteFunc(u.blocked, func(other downstream) bool { return other == d })
+func (u *upstreamConn) unblocked(d *session) {
+	u.blocked = slices.DeleteFunc(u.blocked, func(other *session) bool { return other == d })
 }
 
 // startWriteTimer gives the server frame_timeout to read a part of the queue. The frame_timeout is that of d's
 // listener.
-func (u *upstreamConn) startWriteTimer(d downstream) {
+func (u *upstreamConn) startWriteTimer(d *session) {
 	u.queuedBefore = u.socket.Queued()
 	u.socket.SetTimer(stalledWriteTimer, d.frameTimeout())
 }

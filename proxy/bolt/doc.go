@@ -6,7 +6,11 @@
 // to the write queue. A frame above 64 KiB passes in pieces, on a connection of its own. A client's connection with
 // nothing in flight has no object in this package.
 //
-// A request has two sides, session and upstreamConn. They use each other through the interfaces of sides.go.
+// A request has two sides: session is the client's connection, upstreamConn one to an endpoint. They share the request and call each other. Frames are
+// lent: they are valid until a call returns.
+//
+//	client ──frames──► session ──send, startUpload──► upstreamConn ──frames──► server
+//	client ◄──frames── session ◄──respond, startLarge── upstreamConn ◄──frames── server
 //
 //	s := bolt.New(nil, len(group.Loops()))
 //	s.Use(nil, exchange.NewPlan("rpc", table, clusters, metrics, nil))
@@ -15,5 +19,5 @@ package bolt
 
 // Files: the driver of Bolt: downstream.go is a client's connection with something in flight, idle.go all others; request.go
 // a request and its attempts; upstream.go and pool.go the connections to endpoints, pending.go finds the request of a
-// response; sides.go is what the two sides use of each other; upload.go, upstream_response.go and response_queue.go pass
+// response; upload.go, upstream_response.go and response_queue.go pass
 // large frames in pieces; backpressure.go pauses clients of a server that does not read.

@@ -24,9 +24,9 @@ type session struct {
 	inFlight     int          // number of requests in flight
 	upload       upload
 	responses    responseQueue
-	blockedBy    upstreamSide // connection whose queue is full; no frame is read until it calls unblock
-	bytesWritten int64        // bytes of responses written or queued
-	bytesTaken   int64        // bytesWritten minus the queued bytes, when slowClientTimer was set
+	blockedBy    *upstreamConn // connection whose queue is full; no frame is read until it calls unblock
+	bytesWritten int64         // bytes of responses written or queued
+	bytesTaken   int64         // bytesWritten minus the queued bytes, when slowClientTimer was set
 
 	phase         sessionPhase
 	midFrame      bool // part of a frame has arrived
@@ -282,8 +282,8 @@ func (s *session) Closed(*loop.Conn, error) {
 	s.loopState.freeSession(s)
 }
 
-// block pauses reading from the client until unblock.
-func (s *session) block(u upstreamSide) bool {
+// block pauses reading from the client until unblock, because the queue of u is full. It returns false if the client was already paused.
+func (s *session) block(u *upstreamConn) bool {
 	if s.blockedBy != nil {
 		return false
 	}
@@ -296,8 +296,10 @@ func (s *session) unblock() {
 	s.update()
 }
 
+// resume continues an upload that waits for its connection.
 func (s *session) resume() { s.update() }
 
+// closing reports whether the client's connection is about to be closed. A connection to a server that is opened for it is closed when idle.
 func (s *session) closing() bool { return s.phase != phaseOpen }
 
 func (s *session) frameTimeout() time.Duration {

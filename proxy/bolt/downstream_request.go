@@ -1,10 +1,12 @@
 package bolt
 
 import (
-	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/exchange"
+	"example.com/ferry/proxy/limit"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/traffic"
+
+	wire "example.com/ferry/protocol/bolt"
 )
 
 // forwardWhole forwards a frame that is completely in frame, over a connection that clients share. A server that finds a wrong CRC closes
@@ -109,3 +111,25 @@ func (s *session) log(r *request, code traffic.Code, status int) {
 	}
 	r.exchange.Log(e, code)
 }
+
+// A session is the client of its requests for the listener's rate limit.
+var _ limit.Client = (*session)(nil)
+
+// ClientAddr returns the client's IP address. It asks the system once for each session.
+func (s *session) ClientAddr() string {
+	if s.addr == "" {
+		s.addr = s.client.RemoteIP()
+	}
+	return s.addr
+}
+
+// ClientIdentity returns the name in the client's TLS certificate.
+func (s *session) ClientIdentity() string {
+	if info := exchange.ClientTLS(s.client); info != nil {
+		return info.Identity
+	}
+	return ""
+}
+
+// ClientField returns the value of a key of the header that findRoute searched last.
+func (s *session) ClientField(name string) []byte { return s.loopState.matchHeader.Get(name) }

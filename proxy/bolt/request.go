@@ -17,8 +17,8 @@ import (
 type request struct {
 	exchange   exchange.Exchange
 	loopState  *loopState
-	downstream downstream
-	upstream   upstreamSide       // connection that holds the request, or nil
+	downstream *session
+	upstream   *upstreamConn      // connection that holds the request, or nil
 	next, prev *request           // neighbors in the session's list
 	replay     exchange.HeldBytes // copy of the frame, kept while the request waits or may be sent again
 	queued     *queuedResponse    // the request's large response while it waits for another large response

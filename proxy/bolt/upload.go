@@ -1,9 +1,10 @@
 package bolt
 
 import (
-	wire "example.com/ferry/protocol/bolt"
 	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
+
+	wire "example.com/ferry/protocol/bolt"
 )
 
 // upload is a large frame that passes from the client to an upstream connection in pieces. The connection carries
@@ -12,11 +13,11 @@ import (
 //	none ──forwardLarge──► pending ──startUpload──► bytesLeft > 0 ──last piece──► none
 //	                          └──the request ends: the frame is discarded──► bytesLeft > 0, conn nil ──last piece──► none
 type upload struct {
-	pending   *request     // request whose first piece is still unread, until conn can accept it
-	conn      upstreamSide // nil while bytesLeft is above 0: the frame is discarded
-	bytesLeft int          // bytes of the frame that have not arrived
-	crcDelta  uint32       // correction of the frame's CRC for the new id
-	sentID    uint32       // id of the frame on conn
+	pending   *request      // request whose first piece is still unread, until conn can accept it
+	conn      *upstreamConn // nil while bytesLeft is above 0: the frame is discarded
+	bytesLeft int           // bytes of the frame that have not arrived
+	crcDelta  uint32        // correction of the frame's CRC for the new id
+	sentID    uint32        // id of the frame on conn
 }
 
 // blocked reports whether the upstream connection cannot accept bytes now.
@@ -127,11 +128,13 @@ func (s *session) uploadData(p []byte) int {
 	return n
 }
 
+// uploading reports whether the first piece of an upload has been sent.
 func (s *session) uploading() bool { return s.upload.pending == nil }
 
+// uploadPending reports whether r is a large request whose first piece has not been sent.
 func (s *session) uploadPending(r *request) bool { return s.upload.pending == r }
 
-// uploadLost is called when the connection of the upload is closed.
+// uploadLost is called when the connection of the upload is closed. notConnected is the reason if it was never open, else nil.
 func (s *session) uploadLost(why route.Cause, notConnected error) {
 	s.upload.conn = nil
 	if r := s.upload.pending; r != nil {
@@ -141,4 +144,64 @@ func (s *session) uploadLost(why route.Cause, notConnected error) {
 		r.fail(why, false)
 	}
 	s.update()
+}
+
+// uploadConn returns a connection with nothing in flight for a large frame of d, or nil if there can be none. If a
+// client leaves before its frame is complete, the connection must be closed. So no other request may wait for a
+// response on it.
+func (p *pool) uploadConn(dialect wire.Dialect, d *session) *upstreamConn {
+	u := p.exclusiveConn(dialect, d.closing())
+	if u != nil {
+		u.uploadClient = d
+	}
+	return u
+}
+
+// uploadBlocked reports whether the connection cannot accept bytes of an upload now. It calls session.resume later.
+func (u *upstreamConn) uploadBlocked() bool { return !u.connected || u.socket.Full() }
+
+// startUpload assigns a large request the id of its frame on this connection.
+func (u *upstreamConn) startUpload(r *request) (id uint32) {
+	if r.oneway {
+		return u.sent.nextID()
+	}
+	r.upstream = u
+	return u.sent.add(r)
+}
+
+func (u *upstreamConn) uploadData(p []byte) {
+	u.socket.Write(p)
+	u.usedAt = u.pool.loop.Now()
+}
+
+// endUpload is called after the last byte of an upload. The response timeout starts.
+func (u *upstreamConn) endUpload(id uint32) {
+	if r := u.sent.find(id); r != nil {
+		r.receivedAt = u.pool.loop.Now()
+		r.setDeadline(r.receivedAt)
+		u.watchDeadline(r.deadline)
+	}
+	u.releaseUpload()
+}
+
+// abortUpload aborts the connection before the upload is complete. It returns the request, or nil if that has already ended. The attempt counts as
+// canceled, not as a failure of the endpoint.
+func (u *upstreamConn) abortUpload(id uint32, cause error) *request {
+	r := u.sent.find(id)
+	if r != nil {
+		u.cancel(r)
+		r.exchange.EndAttempt(upstream.Canceled)
+	}
+	u.abort(cause)
+	return r
+}
+
+// releaseUpload makes the connection available to other requests. The upload has ended or has not started.
+func (u *upstreamConn) releaseUpload() {
+	u.uploadClient = nil
+	if len(u.deferredControl) > 0 {
+		u.socket.Write(u.deferredControl)
+		u.deferredControl = nil
+	}
+	u.closeIfDone()
 }

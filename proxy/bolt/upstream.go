@@ -35,11 +35,11 @@ type upstreamConn struct {
 	sent     pendingRequests // requests that wait for a response
 	response largeResponse   // large response that is being read
 
-	uploadClient    downstream   // client whose upload uses this connection or is about to
-	blocked         []downstream // clients that are paused until the server reads its queue
-	queuedBefore    int          // queued bytes when stalledWriteTimer was set
-	deferredControl []byte       // responses to the server's own frames, written after the upload
-	controlBytes    int          // upper bound of the bytes of such responses that are queued or deferred
+	uploadClient    *session   // client whose upload uses this connection or is about to
+	blocked         []*session // clients that are paused until the server reads its queue
+	queuedBefore    int        // queued bytes when stalledWriteTimer was set
+	deferredControl []byte     // responses to the server's own frames, written after the upload
+	controlBytes    int        // upper bound of the bytes of such responses that are queued or deferred
 
 	nextDeadline     time.Duration // expiry of deadlineTimer on the loop's clock; 0 if the timer is not set
 	usedAt           time.Duration // when a request was last sent
