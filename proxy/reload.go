@@ -346,7 +346,7 @@ func (p *Proxy) build(compiled *Compiled) (_ *Change, err error) {
 	var added []*listener
 	for i := range cfg.Listeners {
 		l := &cfg.Listeners[i]
-		plans[i] = exchange.NewPlanAfter(old.plans[l.name()], l.name(), compiled.tables[i], known, p.metrics, next.access)
+		plans[i] = exchange.NewPlan(old.plans[l.name()], l.name(), compiled.tables[i], known, p.metrics, next.access)
 		next.plans[l.name()] = plans[i]
 		plans[i].MaxDuration, plans[i].Overload = l.Limits.MaxDuration, p.overload.State()
 		plans[i].Dates, plans[i].AsIs, plans[i].ReasonHeader = true, l.Path == route.AsIs, l.ReasonHeader

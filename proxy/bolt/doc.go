@@ -13,7 +13,7 @@
 //	client ◄──frames── session ◄──respond, startLarge── upstreamConn ◄──frames── server
 //
 //	s := bolt.New(nil, len(group.Loops()))
-//	s.Use(nil, exchange.NewPlan("rpc", table, clusters, metrics, nil))
+//	s.Use(nil, exchange.NewPlan(nil, "rpc", table, clusters, metrics, nil))
 //	listener, err := group.Listen(addr, s.Accept)
 package bolt
 

@@ -38,7 +38,7 @@ func Example() {
 	}
 	metrics := traffic.NewMetrics(len(group.Loops()))
 	s := bolt.New(nil, len(group.Loops()))
-	s.Use(nil, exchange.NewPlan("rpc", table, map[string]*upstream.Cluster{"echo": echo}, metrics, nil))
+	s.Use(nil, exchange.NewPlan(nil, "rpc", table, map[string]*upstream.Cluster{"echo": echo}, metrics, nil))
 	addr, _ := loop.ParseAddr("127.0.0.1:0")
 	listener, err := group.Listen(addr, s.Accept)
 	if err != nil {

@@ -272,7 +272,7 @@ func (p *proxy) use(c *Config, log *traffic.Log, routes []route.Rule, clusters .
 			p.t.Fatal(err)
 		}
 	}
-	p.service.Use(c, exchange.NewPlan("test", table, made, p.metrics, log))
+	p.service.Use(c, exchange.NewPlan(nil, "test", table, made, p.metrics, log))
 	return made
 }
 

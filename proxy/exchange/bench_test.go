@@ -27,7 +27,7 @@ func BenchmarkRequest(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan := NewPlan("l", table, map[string]*upstream.Cluster{"c": cluster}, traffic.NewMetrics(1), nil)
+	plan := NewPlan(nil, "l", table, map[string]*upstream.Cluster{"c": cluster}, traffic.NewMetrics(1), nil)
 	found, l, body := table.Routes()[0], group.Loops()[0], make([]byte, 1024)
 	run := func(b *testing.B, f func()) {
 		done := make(chan struct{})
@@ -55,19 +55,17 @@ func BenchmarkRequest(b *testing.B) {
 		c := &slowClient{}
 		c.relay.Init(c, l)
 		plan.Connectors = []Connector{c}
-		none := func() string { return "" }
 		run(b, func() {
 			r := &c.relay
 			r.Begin(plan, Timeouts{Body: time.Minute, BodyRate: 100})
-			r.Admit(found)
-			r.Forward(emptyHead{})
+			r.forwardTo(found, emptyHead{})
 			r.WatchBody()
 			r.RequestData(body, true)
 			r.RequestEnd(nil)
 			r.Response(okHead{}, false)
 			r.ResponseData(body, true)
 			r.ResponseEnd(nil)
-			r.Finish(nil, none, 200)
+			r.Finish(200)
 			r.Release()
 		})
 	})

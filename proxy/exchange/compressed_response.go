@@ -3,9 +3,11 @@ package exchange
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/protocol/httprule"
 	"example.com/ferry/proxy/route"
 )
 
@@ -100,31 +102,27 @@ func wholeLength(h ResponseHead) (n int64, one bool) {
 // compressible reports whether the head of a response permits another encoding of its body.
 func compressible(h ResponseHead) bool {
 	for name, value := range h.All {
-		switch len(name) {
-		case len("digest"):
-			if bytes.EqualFold(name, []byte("digest")) { // of the encoded body, like that of RFC 9530, section 3, which has taken its place
+		switch httprule.FieldID(name) {
+		case httprule.ContentEncoding:
+			return false
+		case httprule.CacheControl:
+			if bytes.Contains(bytes.ToLower(value), noTransform) {
 				return false
 			}
-		case len("content-md5"): // and repr-digest
-			if bytes.EqualFold(name, []byte("content-md5")) || bytes.EqualFold(name, []byte("repr-digest")) {
-				return false
-			}
-		case len("cache-control"):
-			if bytes.EqualFold(name, []byte("cache-control")) && bytes.Contains(bytes.ToLower(value), []byte("no-transform")) {
-				return false
-			}
-		case len("content-digest"):
-			if bytes.EqualFold(name, []byte("content-digest")) {
-				return false
-			}
-		case len("content-encoding"):
-			if bytes.EqualFold(name, []byte("content-encoding")) {
+		case httprule.Other:
+			if slices.ContainsFunc(digests, func(of []byte) bool { return bytes.EqualFold(name, of) }) {
 				return false
 			}
 		}
 	}
 	return true
 }
+
+var (
+	noTransform = []byte("no-transform")
+	// digests are fields that say something about the encoded body: RFC 9530, and those that it has replaced.
+	digests = [][]byte{[]byte("content-digest"), []byte("repr-digest"), []byte("digest"), []byte("content-md5")}
+)
 
 // changedHead is the head of a response whose body is a page, is compressed, or would be for a client that accepts it.
 type changedHead struct {
@@ -210,7 +208,7 @@ type compressedBody struct {
 	last       bool          // no trailers follow the bytes in held
 	finished   bool          // the client has the last byte
 	ended      bool          // the server's response has ended
-	trailers   *keptTrailers // of the server's response; nil if there are none
+	trailers   *KeptFields   // of the server's response; nil if there are none
 	waits      bool          // it is in Compressor.waiting
 	paused     bool          // the server is paused
 	failed     bool          // the encoder refuses to go on
@@ -258,7 +256,7 @@ func (b *compressedBody) pass(p []byte, final bool) {
 // end is called when the server's response has ended. It reports whether the client has the whole body.
 func (b *compressedBody) end(trailers Fields) bool {
 	if b.ended = true; !b.held.Empty() {
-		b.trailers = keepTrailers(trailers)
+		b.trailers = KeepFields(trailers)
 		return false
 	}
 	if !b.finished {
@@ -294,7 +292,7 @@ func (b *compressedBody) resume() {
 		r.cancel()
 		r.reset()
 	case b.ended:
-		r.endResponse(b.trailers.fields())
+		r.endResponse(b.trailers.Fields())
 	case b.paused && r.up != nil && !r.down.ResponseFull():
 		b.paused = false
 		r.up.ResumeResponse()
@@ -306,46 +304,4 @@ func (b *compressedBody) drop() {
 	b.held.Release()
 	b.compressor.putEncoder(b.encoder)
 	b.relay, b.encoder = nil, nil
-}
-
-// keptTrailers are copied trailers.
-type keptTrailers struct {
-	names, values [][]byte
-}
-
-// keepTrailers copies trailers, which may be nil.
-func keepTrailers(trailers Fields) *keptTrailers {
-	if trailers == nil {
-		return nil
-	}
-	k := &keptTrailers{}
-	for name, value := range trailers.All {
-		k.names, k.values = append(k.names, bytes.Clone(name)), append(k.values, bytes.Clone(value))
-	}
-	return k
-}
-
-// fields returns k, or a nil interface if there are no trailers.
-func (k *keptTrailers) fields() Fields {
-	if k == nil {
-		return nil
-	}
-	return k
-}
-
-func (k *keptTrailers) All(yield func(name, value []byte) bool) {
-	for i, name := range k.names {
-		if !yield(name, k.values[i]) {
-			return
-		}
-	}
-}
-
-func (k *keptTrailers) Get(name string) []byte {
-	for i, each := range k.names {
-		if bytes.EqualFold(each, []byte(name)) {
-			return k.values[i]
-		}
-	}
-	return nil
 }

@@ -75,8 +75,7 @@ func TestCompressorTurns(t *testing.T) {
 			p.Connectors = []Connector{c}
 			c.relay.Init(c, l)
 			c.relay.Begin(p, Timeouts{})
-			c.relay.Admit(p.Table.Routes()[0])
-			c.relay.Forward(browser{})
+			c.relay.forwardTo(p.Table.Routes()[0], browser{})
 			c.relay.RequestEnd(nil)
 			if framed, ok := c.relay.Response(page{}, false); framed || !ok || c.fields["content-encoding"] != "gzip" {
 				t.Fatalf("got framed %t, %v", framed, c.fields)
@@ -118,8 +117,7 @@ func TestCompressedReadRate(t *testing.T) {
 		p.Connectors = []Connector{c}
 		c.relay.Init(c, l)
 		c.relay.Begin(p, Timeouts{Body: time.Minute, BodyRate: 1000})
-		c.relay.Admit(p.Table.Routes()[0])
-		c.relay.Forward(browser{})
+		c.relay.forwardTo(p.Table.Routes()[0], browser{})
 		c.relay.RequestEnd(nil)
 		c.relay.Response(page{}, false)
 		c.stops = true
@@ -134,7 +132,7 @@ func TestCompressedReadRate(t *testing.T) {
 			t.Error("the client for which bytes wait is not watched")
 		}
 		c.relay.deadlines.stop(readDeadline)
-		if c.relay.handleDeadline(readDeadline); !c.resets {
+		if onDeadline[readDeadline](&c.relay); !c.resets {
 			t.Error("the client that does not read is not cut")
 		}
 		c.relay.End(0)

@@ -30,17 +30,14 @@ import (
 
 // Downstream is the client's side of a request. Its Relay calls it.
 type Downstream interface {
-	// Client returns the client's connection, which other requests may share. It is nil in tests.
-	Client() *loop.Conn
 	// ClientAddr returns the client's IP address without a port, or an empty string if there is none.
 	ClientAddr() string
-	// RequestHead returns the request's head. The Relay calls it within Relay.Admit.
+	// RequestHead returns the request's head, or nil before it is complete.
 	RequestHead() RequestHead
 
 	// SendRequest sends the request to up from its first byte: Request, then RequestData with the body bytes in
-	// Relay.Replay, then RequestEnd if the request is complete. The Relay calls SendRequest within Relay.Forward. If
-	// the request has to wait for a connection, the Relay calls SendRequest when the connection is open. Each retry
-	// calls SendRequest again.
+	// Relay.Replay, then RequestEnd if the request is complete. The Relay calls it once a request that has waited has its
+	// connection, and in each further attempt.
 	SendRequest(up Upstream)
 	// ResumeRequest ends a pause of the request's body.
 	ResumeRequest()
@@ -97,11 +94,21 @@ type Upstream interface {
 	// Unsent returns the number of request bytes that the server has not acknowledged. The Relay calls it seldom, so
 	// it may make a system call.
 	Unsent() int
-	// MayResend reports whether the Relay may send this request again even if the route has no retry policy. The
-	// downstream side then keeps a copy of the request. In HTTP/1.1, idempotent requests on a reused connection may be
-	// sent again: the server may have closed it without the proxy's noticing. In HTTP/2, a server may refuse any stream.
-	MayResend(idempotent bool) bool
+	// MayResend says which requests the Relay may have to send again even if the route has no retry policy. In HTTP/1.1,
+	// idempotent requests on a reused connection may be sent again: the server may have closed it without the proxy's
+	// noticing. In HTTP/2, a server may refuse any stream. h is the request's head before Request, and then nil.
+	MayResend(h RequestHead, idempotent bool) Resend
 }
+
+// Resend is what a failed connection may leave to do for the Relay.
+type Resend uint8
+
+// The values of Resend.
+const (
+	ResendNone   Resend = iota
+	ResendUnsent        // the Upstream keeps a request of which no byte was sent: it calls ReplayBuffer.KeepUnsent
+	ResendAll
+)
 
 // ResponseSink is a Downstream whose client the loop can write a framed body to, without the Downstream's seeing the bytes: see
 // loop.Splicer.
@@ -141,6 +148,7 @@ type Fields interface {
 // recognize a head of its own protocol, and then read the head directly.
 type RequestHead interface {
 	Fields
+	route.Values
 	Method() []byte
 	Scheme() []byte
 	Authority() []byte

@@ -8,20 +8,19 @@
 //
 //	relay.Init(downstream, l)                     // once
 //	relay.Begin(plan, timeouts)                   // at the first byte of a request
-//	result := relay.Match(path, false)            // searches the route
-//	if relay.Decide(head, result) {
-//		relay.Forward(head)                       // opens an Upstream, which gets the head
-//	} else {
+//	up, outcome := relay.Forward(head, false)     // finds the route and begins an attempt
+//	if outcome == exchange.Refused {
 //		relay.Respond()                           // Downstream.Respond or Downstream.Reject
 //	}
+//	up.Request(head, false)                       // unless the request waits for a connection
 //	pause := relay.RequestData(piece, false)      // until Downstream.ResumeRequest
 //	relay.RequestEnd(nil)                         // Downstream.Response, ResponseData and ResponseEnd follow
-//	relay.Finish(head, clientAddress, 200)        // counts and logs the request
+//	relay.Finish(200)                             // counts and logs the request
 //	relay.Release()
 package exchange
 
 // Files: a request whatever its protocol: contract.go is what its two sides owe each other, relay.go stands between them
-// (retries, replay.go, timeouts.go), routing.go finds the route and decides whether the proxy responds itself, exchange.go
+// (retries, replay.go, timeouts.go), routing.go finds the route and says what became of the request, exchange.go
 // admits, chooses, counts and logs, error_page.go has the bodies of error responses, http_config.go is what listeners of
 // HTTP/1.1 and HTTP/2 have in common, compressed_response.go changes a response for a client that accepts gzip or zstd,
 // plan.go is the configuration of a listener's requests.

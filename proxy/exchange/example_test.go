@@ -33,7 +33,7 @@ func ExampleExchange() {
 		fmt.Println(err)
 		return
 	}
-	plan := exchange.NewPlan("public", table, map[string]*upstream.Cluster{"web": web}, traffic.NewMetrics(1), nil)
+	plan := exchange.NewPlan(nil, "public", table, map[string]*upstream.Cluster{"web": web}, traffic.NewMetrics(1), nil)
 
 	l := group.Loops()[0]
 	done := make(chan bool)

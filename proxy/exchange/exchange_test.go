@@ -39,7 +39,7 @@ func do(t *testing.T, rule route.Rule, f func(*world)) {
 		t.Fatal(err)
 	}
 	w := &world{loop: group.Loops()[0], metrics: traffic.NewMetrics(1), cluster: cluster}
-	w.plan = exchange.NewPlan("l", table, map[string]*upstream.Cluster{"c": cluster}, w.metrics, nil)
+	w.plan = exchange.NewPlan(nil, "l", table, map[string]*upstream.Cluster{"c": cluster}, w.metrics, nil)
 	done := make(chan struct{})
 	if err := w.loop.Post(func() { defer close(done); f(w) }); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"example.com/ferry/proxy/traffic"
@@ -21,29 +22,10 @@ var grpcType = []byte("application/grpc")
 
 // GRPCStatus returns the gRPC status of the proxy's response to a gRPC request, and the message that explains it.
 func (r Rejection) GRPCStatus() (status int, message string) {
-	switch r {
-	case NoRoute:
-		return GRPCStatusOf(404), "no route matches"
-	case RateLimited:
-		return GRPCStatusOf(429), "the rate limit of the route is reached"
-	case Unavailable:
-		return GRPCStatusOf(503), "no server is available"
-	case ServerCanceled:
-		return grpcCanceled, "the server canceled the request"
-	case BadGateway:
-		return GRPCStatusOf(502), "the server is unreachable or closed the connection"
-	case GatewayTimeout:
-		return GRPCStatusOf(504), "the server did not respond in time"
-	case BadPath:
-		return GRPCStatusOf(400), "the path is ambiguous"
-	case HeadTooLarge:
-		return grpcExhausted, "the metadata is larger than the server accepts"
-	case Misdirected:
-		return GRPCStatusOf(503), "the listener's TLS has changed: connect again"
-	case RequestTimeout:
-		return GRPCStatusOf(408), "the request did not arrive in time"
+	if status = rejections[r].grpc; status == 0 {
+		status = GRPCStatusOf(rejections[r].http)
 	}
-	return traffic.GRPCUnknown, "the proxy refused the request"
+	return status, rejections[r].message
 }
 
 // GRPCStatusOf returns the gRPC status for an HTTP status of the proxy's own. It follows gRPC's document
@@ -62,7 +44,7 @@ func GRPCStatusOf(httpStatus int) int {
 	case 408, 504:
 		return grpcDeadlineExceeded
 	case 429, 502, 503:
-		return 14 // UNAVAILABLE
+		return grpcUnavailable
 	}
 	return traffic.GRPCUnknown
 }
@@ -72,6 +54,7 @@ const (
 	grpcDeadlineExceeded = 4
 	grpcExhausted        = 8 // RESOURCE_EXHAUSTED
 	grpcInternal         = 13
+	grpcUnavailable      = 14
 )
 
 // grpcTimeout parses the field grpc-timeout: 1 to 8 digits and a unit. ok is false if it is missing or malformed; the server
@@ -87,23 +70,11 @@ func grpcTimeout(value []byte) (d time.Duration, ok bool) {
 		}
 		n = n*10 + time.Duration(c-'0')
 	}
-	unit := time.Duration(0)
-	switch value[len(value)-1] {
-	case 'H':
-		unit = time.Hour
-	case 'M':
-		unit = time.Minute
-	case 'S':
-		unit = time.Second
-	case 'm':
-		unit = time.Millisecond
-	case 'u':
-		unit = time.Microsecond
-	case 'n':
-		unit = time.Nanosecond
-	default:
+	of := strings.IndexByte("HMSmun", value[len(value)-1])
+	if of < 0 {
 		return 0, false
 	}
+	unit := [...]time.Duration{time.Hour, time.Minute, time.Second, time.Millisecond, time.Microsecond, time.Nanosecond}[of]
 	if n > math.MaxInt64/unit {
 		return math.MaxInt64, true
 	}

@@ -25,7 +25,7 @@ func TestIsGRPC(t *testing.T) {
 func TestGRPCStatusOfARejection(t *testing.T) {
 	t.Parallel()
 	for why, want := range map[exchange.Rejection]int{
-		exchange.NoRoute: 12, exchange.RateLimited: 14, exchange.Unavailable: 14,
+		exchange.NoRoute: 12, exchange.RateLimited: 14, exchange.Unavailable: 14, exchange.Overloaded: 14,
 		exchange.BadGateway: 14, exchange.GatewayTimeout: 4, exchange.RequestTimeout: 4,
 	} {
 		if got, message := why.GRPCStatus(); got != want || message == "" || got != exchange.GRPCStatusOf(why.HTTPStatus()) {

@@ -103,13 +103,12 @@ func (c *HTTPConfig) MayUpgrade(protocol []byte) bool {
 	return slices.ContainsFunc(c.Upgrades, func(name string) bool { return strings.EqualFold(name, string(protocol)) })
 }
 
-// SetChanges sets the listener's changes to the head of a request. addr is the client's address, which matters with ForwardedFor only. upgrade means that
-// the request asks for a tunnel.
-func (r *Relay) SetChanges(c *HTTPConfig, addr string, upgrade bool) {
+// SetChanges sets the listener's changes to the head of a request, before Forward. upgrade means that the request asks for a tunnel.
+func (r *Relay) SetChanges(c *HTTPConfig, upgrade bool) {
 	changes := &r.Changes
 	changes.Via, changes.Upgrade = c.Via, upgrade
 	r.TLS.SetClientCert(changes)
 	if c.ForwardedFor {
-		changes.SetForwarded(addr, r.TLS != nil, c.TrustForwarded)
+		changes.SetForwarded(r.down.ClientAddr(), r.TLS != nil, c.TrustForwarded)
 	}
 }

@@ -39,14 +39,9 @@ type Plan struct {
 	MaxDuration time.Duration   // longest time of a request with its response; zero or negative means no limit
 }
 
-// NewPlan creates a Plan for a listener. clusters must contain every cluster that table names.
-func NewPlan(listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
-	return NewPlanAfter(nil, listener, table, clusters, metrics, log)
-}
-
-// NewPlanAfter is NewPlan for the next configuration of a listener that has a Plan, or nil. Counters of routes that both tables share are not
-// looked up again.
-func NewPlanAfter(before *Plan, listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
+// NewPlan creates a Plan for a listener. clusters must contain every cluster that table names. before is the Plan that the listener has, or nil: counters
+// of routes that both tables share are not looked up again.
+func NewPlan(before *Plan, listener string, table *route.Table, clusters map[string]*upstream.Cluster, metrics *traffic.Metrics, log *traffic.Log) *Plan {
 	p := &Plan{Table: table, Listener: metrics.Listener(listener), Log: log}
 	for _, name := range table.Clusters() {
 		p.Clusters = append(p.Clusters, clusters[name])

@@ -16,25 +16,41 @@ import (
 // has the response.
 type Rejection uint8
 
-// The rejections and the HTTP status of each.
+// The rejections.
 const (
-	NoRoute        Rejection = iota // 404
-	RateLimited                     // 429: the rate limit of the route or of the client is reached
-	Unavailable                     // 503: no endpoint is up, none accepts a connection or a stream, or a limit of the cluster is reached
-	BadGateway                      // 502: the server closed its connection or sent an invalid response
-	GatewayTimeout                  // 504: the server did not respond in time
-	RequestTimeout                  // 408: the client did not send the body in time; its connection is closed
-	Overloaded                      // 503: the overload manager refuses requests
-	ServerCanceled                  // 502: the server has canceled the request; for gRPC, CANCELLED
-	BadPath                         // 400: servers read the path in two ways that do not have the same route, or a redirect needs the host that the request does not have
-	HeadTooLarge                    // 431: the head is larger than the server accepts
-	Misdirected                     // 421: a new connection is needed, because the terms of the listener's TLS have changed; the connection is closed
+	NoRoute        Rejection = iota
+	RateLimited              // the rate limit of the route or of the client is reached
+	Unavailable              // no endpoint is up, none accepts a connection or a stream, or a limit of the cluster is reached
+	BadGateway               // the server closed its connection or sent an invalid response
+	GatewayTimeout           // the server did not respond in time
+	RequestTimeout           // the client did not send the body in time; its connection is closed
+	Overloaded               // the overload manager refuses requests
+	ServerCanceled           // the server has canceled the request
+	BadPath                  // servers read the path in two ways that do not have the same route, or a redirect needs the host that the request does not have
+	HeadTooLarge             // the head is larger than the server accepts
+	Misdirected              // a new connection is needed, because the terms of the listener's TLS have changed; the connection is closed
 )
 
-// HTTPStatus returns the HTTP status of the proxy's response.
-func (r Rejection) HTTPStatus() int {
-	return [...]int{404, 429, 503, 502, 504, 408, 503, 502, 400, 431, 421}[r]
+// rejections has the response of each Rejection. A gRPC status of 0 is that of the HTTP status.
+var rejections = [...]struct {
+	http, grpc int
+	message    string // for gRPC
+}{
+	NoRoute:        {404, 0, "no route matches"},
+	RateLimited:    {429, 0, "the rate limit of the route is reached"},
+	Unavailable:    {503, 0, "no server is available"},
+	BadGateway:     {502, 0, "the server is unreachable or closed the connection"},
+	GatewayTimeout: {504, 0, "the server did not respond in time"},
+	RequestTimeout: {408, 0, "the request did not arrive in time"},
+	Overloaded:     {503, 0, "the proxy is overloaded"},
+	ServerCanceled: {502, grpcCanceled, "the server canceled the request"},
+	BadPath:        {400, 0, "the path is ambiguous"},
+	HeadTooLarge:   {431, grpcExhausted, "the metadata is larger than the server accepts"},
+	Misdirected:    {421, grpcUnavailable, "the listener's TLS has changed: connect again"},
 }
+
+// HTTPStatus returns the HTTP status of the proxy's response.
+func (r Rejection) HTTPStatus() int { return rejections[r].http }
 
 // rejectionFor returns the Rejection for a request that is not forwarded.
 func rejectionFor(why traffic.Refusal) Rejection {

@@ -25,15 +25,14 @@ type Relay struct {
 	GRPC    bool         // the request is a gRPC request: the gRPC status of its response counts
 	Replay  ReplayBuffer // copy of the request so far, filled by the downstream side
 
-	// Idempotent means that the method of the request is idempotent: see route.Idempotent.
-	Idempotent bool
-
-	Matchers *route.Matchers // free ones of the loop, set once, before Match
-	Routing  route.Request   // what routes are matched against: the downstream side sets method, host, query and fields before Match
+	Matchers *route.Matchers // free ones of the loop, set once, before Forward
+	head     RequestHead     // valid until Forward or ForwardPayload returns
+	routing  route.Request   // what routes are matched against
 	matcher  *route.Matcher  // nil unless the route needs more of the body
-	found    *route.Route    // by Match; nil if no route matches
-	own      *route.Response // of the proxy, chosen by Decide
-	rejected Rejection       // why Decide rejects the request
+	own      *route.Response // of the proxy, to a request that is Refused; nil if it is rejected
+	rejected Rejection       // why the request is Refused
+
+	idempotent bool // the method of the request: see route.Idempotent
 
 	down     Downstream
 	up       Upstream // nil while there is no attempt
@@ -113,12 +112,10 @@ var _ limit.Client = (*client)(nil)
 func (c *client) ClientAddr() string { return c.down.ClientAddr() }
 
 func (c *client) ClientIdentity() string {
-	if conn := c.down.Client(); conn != nil {
-		if info := ClientTLS(conn); info != nil {
-			return info.Identity
-		}
+	if c.TLS == nil {
+		return ""
 	}
-	return ""
+	return c.TLS.Identity
 }
 
 func (c *client) ClientField(name string) []byte { return c.down.RequestHead().Get(name) }
@@ -127,7 +124,7 @@ func (c *client) ClientField(name string) []byte { return c.down.RequestHead().G
 func (r *Relay) Release() {
 	r.deadlines.stopAll()
 	r.Replay.Reset()
-	r.Changes, r.Idempotent, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, false, false, false, 0
+	r.Changes, r.idempotent, r.resent, r.continueAwaited, r.unsentAtExpiry = Changes{}, false, false, false, 0
 	r.GRPC, r.grpc, r.trailersDecide = false, 0, false
 	r.path, r.size, r.webSocket, r.tunnel = httprule.Paths{}, headSize{}, false, nil
 	r.paths.Release()
@@ -144,16 +141,12 @@ func (r *Relay) dropBody() {
 	}
 }
 
-// Forward sends an admitted request to an endpoint of its cluster. h is the request's head. Forward calls
-// Downstream.SendRequest or Downstream.Reject. If the request has to wait for a connection, that call happens after
-// Forward has returned. ok is false if the proxy has responded itself: the downstream side may be released by then.
-func (r *Relay) Forward(h RequestHead) (ok bool) {
+// firstAttempt begins the first attempt of an admitted request.
+func (r *Relay) firstAttempt() (up Upstream, o Outcome) {
+	h := r.head
 	if !r.addRouteChanges(h.Path()) {
-		r.Refuse(traffic.BadRequest)
-		r.reject(BadPath)
-		return false
+		return r.refuse(BadPath)
 	}
-	r.size = headSize{head: h}
 	r.continueAwaited = h.ExpectsContinue() && !r.Changes.NoExpect
 	if r.Changes.Upgrade {
 		r.webSocket = bytes.EqualFold(h.UpgradeTo(), webSocketName)
@@ -162,11 +155,30 @@ func (r *Relay) Forward(h RequestHead) (ok bool) {
 	if r.GRPC {
 		r.startCallTimeout(h)
 	}
-	r.headOnly = string(r.Routing.Method) == http.MethodHead
+	r.headOnly, r.idempotent = string(r.routing.Method) == http.MethodHead, route.Idempotent(r.routing.Method)
 	r.noteEncodings(h)
-	r.connect(false)
-	r.size.head = nil // it is valid only now
-	return r.response == responseAwaited
+	if up, o = r.connect(false); o == Forwarded {
+		r.Replay.Whole, r.Replay.Deferred = r.copies(up)
+	}
+	r.head = nil // it is valid only now
+	return up, o
+}
+
+// copies reports whether the request is copied as it arrives, because it may have to be sent again, or whether the Upstream copies what it has not sent.
+func (r *Relay) copies(up Upstream) (whole, deferred bool) {
+	retry, resend := r.Route.Forward.Retry, ResendAll // that of a request that waits
+	if up != nil {
+		resend = up.MayResend(r.head, r.idempotent)
+	}
+	switch {
+	case resend == ResendAll:
+		return true, false
+	case retry == nil:
+		return false, false
+	case resend == ResendUnsent && !r.idempotent && !retry.Idempotent: // the route retries it only if no byte of it was sent
+		return false, true
+	}
+	return true, false
 }
 
 // startResponseTimeout starts the timeout of the response's head.
@@ -181,26 +193,35 @@ var (
 	webSocketName = []byte("websocket")
 )
 
-// connect begins an attempt. fresh asks for a connection that has served no other request.
-func (r *Relay) connect(fresh bool) {
+// connect begins an attempt. fresh asks for a connection that has served no other request. up is nil if the attempt waits for a connection.
+func (r *Relay) connect(fresh bool) (up Upstream, o Outcome) {
 	if why := r.Choose(); why != traffic.Forwarded {
-		r.reject(rejectionFor(why))
-		return
+		return r.refused(rejectionFor(why))
 	}
 	up, ready := r.Plan.Connectors[r.clusterIndex].Open(r, fresh)
 	switch {
 	case up == nil && r.size.refused:
-		r.rejectHead()
-		return
+		return r.refuse(HeadTooLarge)
 	case up == nil:
-		r.reject(rejectionFor(r.Refuse(traffic.Overload)))
+		return r.refused(rejectionFor(r.Refuse(traffic.Overload)))
+	}
+	r.up, r.attempt = up, attemptOpen
+	if !ready {
+		r.attempt, up = attemptWaiting, nil
+	}
+	return up, Forwarded
+}
+
+// tryAgain begins another attempt, which sends the copy of the request.
+func (r *Relay) tryAgain(fresh bool) {
+	up, o := r.connect(fresh)
+	switch {
+	case o == Refused:
+		r.reject(r.rejected)
 		return
-	case ready:
-		r.up, r.attempt = up, attemptOpen
+	case up != nil:
 		r.down.SendRequest(up)
 		r.resumeRetried()
-	default:
-		r.up, r.attempt = up, attemptWaiting
 	}
 	r.startTryTimeout()
 }
@@ -208,7 +229,7 @@ func (r *Relay) connect(fresh bool) {
 // resumeRetried resumes the request body after a retry. The previous attempt may have paused the body because its Upstream
 // was full. It stays paused if the new Upstream is full too.
 func (r *Relay) resumeRetried() {
-	if r.Attempt > 1 && r.request == requestOpen && r.Ready() && !r.up.RequestFull() {
+	if r.request == requestOpen && r.Ready() && !r.up.RequestFull() {
 		r.down.ResumeRequest()
 	}
 }
@@ -217,9 +238,7 @@ func (r *Relay) resumeRetried() {
 func (r *Relay) Connected() {
 	r.attempt = attemptOpen
 	r.down.SendRequest(r.up)
-	if !r.KeepsRequest() {
-		r.Replay.Forget()
-	}
+	r.Opened()
 	if r.request == requestOpen {
 		r.rate.paused = true // it was paused until now
 		r.Moved()
@@ -258,19 +277,11 @@ func (r *Relay) Detach() Exchange {
 	return r.Exchange
 }
 
-// Upstream returns the upstream side of the current attempt, or nil.
-func (r *Relay) Upstream() Upstream { return r.up }
-
-// KeepsRequest reports whether the request may have to be sent again. The downstream side then copies the request to
-// Replay.
-func (r *Relay) KeepsRequest() bool {
-	return r.attempt == attemptWaiting || r.Route.Forward.Retry != nil || r.up != nil && r.up.MayResend(r.Idempotent)
-}
-
-// SentOnce reports whether the route retries the request only if no byte of it was sent.
-func (r *Relay) SentOnce() bool {
-	retry := r.Route.Forward.Retry
-	return !r.Idempotent && (retry == nil || !retry.Idempotent)
+// Opened is called by an Upstream whose connection is open now. It forgets the copy of the request if it is not needed any more.
+func (r *Relay) Opened() {
+	if r.Route.Forward.Retry == nil && r.up.MayResend(nil, r.idempotent) != ResendAll {
+		r.Replay.Forget()
+	}
 }
 
 // RequestData passes on bytes of the request body, as content or framed, whichever the Upstream asked for. last means
@@ -359,7 +370,7 @@ func (r *Relay) Interim(h ResponseHead) (pause bool) {
 func (r *Relay) Response(h ResponseHead, end bool) (framed, ok bool) {
 	outcome, final := r.judge(h, end)
 	grpcStatus, _ := r.grpc.GRPCStatus()
-	if r.Replay.Whole && r.Repeat(r.Idempotent, h.Status(), grpcStatus) {
+	if r.Replay.Whole && r.Repeat(r.idempotent, h.Status(), grpcStatus) {
 		r.EndAttempt(outcome)
 		r.grpc = 0
 		r.cancel()
@@ -460,10 +471,10 @@ func (r *Relay) UpstreamFailed(f Failure) {
 		} else {
 			r.EndAttempt(f.outcome())
 		}
-		r.connect(f.Sent)
+		r.tryAgain(f.Sent)
 	default:
 		r.EndAttempt(f.outcome())
-		if r.Replay.Whole && r.Failed(r.Idempotent, f.Cause, f.Sent) {
+		if r.Replay.Whole && r.Failed(r.idempotent, f.Cause, f.Sent) {
 			r.retry()
 			return
 		}
@@ -493,7 +504,7 @@ func (r *Relay) resends(f Failure) bool {
 	case r.resent || !r.Replay.Whole:
 		return false
 	case f.Stale:
-		return !f.Sent || r.Idempotent
+		return !f.Sent || r.idempotent
 	}
 	return f.Cause == route.OnRefusedStream && r.budget().Retry(r.Loop().Now())
 }
@@ -514,10 +525,9 @@ func (r *Relay) ResponseMalformed() {
 // Abandon cancels the current attempt, because the client has left or gets a response of the proxy's own.
 func (r *Relay) Abandon() { r.cancel() }
 
-// Finish counts the request, logs the request if the access log samples it, and ends the request. h is the request's
-// head, nil if there is none. client returns the client's address without a port. status is the status of the
-// response, 0 if the client got none.
-func (r *Relay) Finish(h RequestHead, client func() string, status int) {
+// Finish counts the request, logs the request if the access log samples it, and ends the request. status is the status of the response, 0 if the
+// client got none.
+func (r *Relay) Finish(status int) {
 	code := traffic.Code(0)
 	switch {
 	case status == 0:
@@ -528,7 +538,7 @@ func (r *Relay) Finish(h RequestHead, client func() string, status int) {
 	}
 	r.response = responseEnded
 	if r.Logs(code) {
-		e := NewEntry(h, client(), status)
+		e := NewEntry(r.down.RequestHead(), r.down.ClientAddr(), status)
 		r.Log(&e, code)
 	}
 	r.End(code)
@@ -561,7 +571,7 @@ func (r *Relay) cancel() {
 // retry begins another attempt.
 func (r *Relay) retry() {
 	r.deadlines.stop(tryDeadline)
-	r.connect(false)
+	r.tryAgain(false)
 }
 
 // reject makes the downstream side send a response of the proxy's own. It stops all deadlines.

@@ -3,7 +3,6 @@ package exchange
 import (
 	"iter"
 
-	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
 )
 
@@ -22,12 +21,11 @@ type ReplayBuffer struct {
 	// calls KeepUnsent if it finds that connection closed before a byte of the request was sent.
 	Deferred bool
 
-	headLen int // length of the head in bytes; b starts with the head
-	b       []byte
-	buf     *bufpool.Buf // owns the memory of b; nil while b uses small
+	headLen int       // length of the head in bytes; b starts with the head
+	b       []byte    // the copy, in small or in held
+	held    HeldBytes // empty while b uses small
 	small   [smallReplay]byte
-
-	loop *loop.Loop // counts the memory of buf; nil if nothing does
+	loop    *loop.Loop // counts the memory of held
 }
 
 // KeepHead copies a head into the buffer. It does nothing if the buffer has a head.
@@ -44,7 +42,7 @@ func (r *ReplayBuffer) KeepBody(p []byte) {
 	if !r.Whole {
 		return
 	}
-	if len(r.b)-r.headLen+len(p) > maxReplay || len(r.b)+len(p) > cap(r.b) && r.loop != nil && r.loop.Crowded() {
+	if len(r.b)-r.headLen+len(p) > maxReplay || len(r.b)+len(p) > cap(r.b) && r.loop.Crowded() {
 		r.Forget()
 		return
 	}
@@ -65,9 +63,9 @@ func (r *ReplayBuffer) KeepUnsent(body iter.Seq[[]byte]) {
 // Forget drops the body and makes Whole false: the request cannot be sent again.
 func (r *ReplayBuffer) Forget() {
 	r.b, r.Whole = r.b[:r.headLen], false
-	if r.buf != nil && r.headLen <= smallReplay {
+	if r.headLen <= smallReplay && !r.held.Empty() {
 		r.b = append(r.small[:0], r.b...)
-		r.release()
+		r.held.Release()
 	}
 }
 
@@ -79,31 +77,18 @@ func (r *ReplayBuffer) Body() []byte { return r.b[r.headLen:] }
 
 // Reset empties the buffer for another request.
 func (r *ReplayBuffer) Reset() {
-	r.release()
+	r.held.Release()
 	r.Whole, r.Deferred, r.headLen, r.b = false, false, 0, r.small[:0]
 }
 
-func (r *ReplayBuffer) release() {
-	if r.buf != nil {
-		r.hold(-cap(r.buf.B))
-		r.buf.Release()
-		r.buf = nil
-	}
-}
-
-func (r *ReplayBuffer) hold(n int) {
-	if r.loop != nil {
-		r.loop.Hold(n)
-	}
-}
-
 func (r *ReplayBuffer) append(p []byte) {
-	if need := len(r.b) + len(p); need > cap(r.b) {
-		larger := bufpool.Get(need)
-		larger.B = append(larger.B, r.b...)
-		r.release()
-		r.hold(cap(larger.B))
-		r.buf, r.b = larger, larger.B
+	if r.held.Empty() && len(r.b)+len(p) <= smallReplay {
+		r.b = append(r.b, p...)
+		return
 	}
-	r.b = append(r.b, p...)
+	if r.held.Empty() {
+		r.held.Append(r.loop, r.b)
+	}
+	r.held.Append(r.loop, p)
+	r.b = r.held.Bytes()
 }

@@ -1,7 +1,11 @@
 package exchange
 
 import (
+	"net/http"
+
+	"example.com/ferry/protocol/http1"
 	"example.com/ferry/protocol/httprule"
+	"example.com/ferry/proxy/traffic"
 )
 
 // RequestFields decides which fields of a client's request a server gets, and has those that the proxy writes itself. Every encoding of a head uses it
@@ -113,4 +117,57 @@ func (f *RequestFields) Size(h RequestHead, c *Changes) int {
 	f.Written(func(name, value string) { n += len(name) + len(value) + each })
 	f.changes = nil
 	return n
+}
+
+// AppendTarget appends the path and the query of a request as they go to the server.
+func (r *Relay) AppendTarget(b []byte, h RequestHead) []byte {
+	c := &r.Changes
+	query, hasQuery := h.Query()
+	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && string(h.Method()) == http.MethodOptions {
+		return append(b, '*') // RFC 9112, section 3.2.4
+	}
+	b = http1.AppendPath(b, h.Path(), c.Strip, c.Prefix)
+	if hasQuery {
+		b = append(append(b, '?'), query...)
+	}
+	return b
+}
+
+// AppendAuthority appends the host of a request as it goes to the server: many refuse a request without one.
+func (r *Relay) AppendAuthority(b []byte, h RequestHead) []byte {
+	switch {
+	case r.Changes.Host != "":
+		return append(b, r.Changes.Host...)
+	case len(h.Authority()) > 0:
+		return append(b, h.Authority()...)
+	}
+	return append(b, r.Endpoint.Authority()...)
+}
+
+// headSize is the size of a request's head as servers of HTTP/2 bound it. It is computed when an Upstream asks for it.
+type headSize struct {
+	size    int  // 0 until it is computed
+	refused bool // Connector.Open has refused the head
+}
+
+// smallHead is a number of received bytes below which a head is small, whatever its fields are: 32 are added for each of them.
+const smallHead = 512
+
+// HeadSize returns the size of the request's head, RFC 9113, section 6.5.2; 0 if it is small. It is computed in the first attempt, or not at all.
+func (r *Relay) HeadSize(f *RequestFields) int {
+	if r.size.size == 0 && r.head != nil && r.In >= smallHead {
+		r.size.size = f.Size(r.head, &r.Changes)
+	}
+	return r.size.size
+}
+
+// RefuseHead is called by a Connector that returns no Upstream because the server would not accept a head of that size.
+func (r *Relay) RefuseHead() { r.size.refused = true }
+
+// HeadTooLarge is called by an Upstream that waits, when it turns out that the server would not accept the head. The Upstream must not use the Relay
+// afterwards.
+func (r *Relay) HeadTooLarge() {
+	r.up, r.attempt = nil, noAttempt
+	r.Refuse(traffic.BadRequest)
+	r.reject(HeadTooLarge)
 }

@@ -41,27 +41,14 @@ func (r *Relay) expire() {
 		if !ok {
 			return
 		}
-		r.handleDeadline(which)
+		onDeadline[which](r)
 	}
 }
 
-func (r *Relay) handleDeadline(which deadline) {
-	switch which {
-	case responseDeadline:
-		r.responseLate()
-	case tryDeadline:
-		r.tryLate()
-	case stallDeadline:
-		r.checkStall()
-	case rateDeadline:
-		r.checkRate()
-	case readDeadline:
-		r.checkReader()
-	case totalDeadline:
-		r.totalLate()
-	case callDeadline:
-		r.callLate()
-	}
+// onDeadline has what ends each deadline.
+var onDeadline = [deadlineCount]func(*Relay){
+	responseDeadline: (*Relay).responseLate, tryDeadline: (*Relay).tryLate, stallDeadline: (*Relay).checkStall, rateDeadline: (*Relay).checkRate,
+	readDeadline: (*Relay).checkReader, totalDeadline: (*Relay).totalLate, callDeadline: (*Relay).callLate,
 }
 
 // totalLate ends a request that has taken Plan.MaxDuration.

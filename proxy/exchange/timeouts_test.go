@@ -24,7 +24,6 @@ type slowClient struct {
 	reset    bool
 }
 
-func (c *slowClient) Client() *loop.Conn                          { return nil }
 func (c *slowClient) ClientAddr() string                          { return "" }
 func (c *slowClient) RequestHead() RequestHead                    { return nil }
 func (c *slowClient) SendRequest(up Upstream)                     { up.Request(nil, false) }
@@ -43,14 +42,23 @@ func (c *slowClient) Open(*Relay, bool) (up Upstream, ready bool) { return (*sin
 
 type sink slowClient
 
-func (s *sink) Request(RequestHead, bool) bool { return false }
-func (s *sink) RequestData([]byte, bool)       {}
-func (s *sink) RequestEnd(Fields)              {}
-func (s *sink) ResumeResponse()                {}
-func (s *sink) Cancel()                        {}
-func (s *sink) RequestFull() bool              { return s.full }
-func (s *sink) Unsent() int                    { return 0 }
-func (s *sink) MayResend(bool) bool            { return false }
+func (s *sink) Request(RequestHead, bool) bool     { return false }
+func (s *sink) RequestData([]byte, bool)           {}
+func (s *sink) RequestEnd(Fields)                  {}
+func (s *sink) ResumeResponse()                    {}
+func (s *sink) Cancel()                            {}
+func (s *sink) RequestFull() bool                  { return s.full }
+func (s *sink) Unsent() int                        { return 0 }
+func (s *sink) MayResend(RequestHead, bool) Resend { return ResendNone }
+
+// forwardTo forwards a request to a route, which was found before.
+func (r *Relay) forwardTo(found *route.Route, h RequestHead) {
+	r.Admit(found)
+	r.head = h
+	if up, _ := r.firstAttempt(); up != nil {
+		r.down.SendRequest(up)
+	}
+}
 
 type emptyHead struct {
 	RequestHead
@@ -92,14 +100,13 @@ func TestBodyRate(t *testing.T) {
 				p.Connectors = []Connector{c}
 				c.relay.Init(c, l)
 				c.relay.Begin(p, Timeouts{BodyRate: 1000})
-				c.relay.Admit(p.Table.Routes()[0])
-				c.relay.Forward(emptyHead{})
+				c.relay.forwardTo(p.Table.Routes()[0], emptyHead{})
 				c.relay.WatchBody()
 				lasted := 0
 				for i, n := range row.periods {
 					c.read += n
 					c.full = row.full != nil && row.full[i]
-					if c.relay.handleDeadline(rateDeadline); c.rejected {
+					if onDeadline[rateDeadline](&c.relay); c.rejected {
 						break
 					}
 					lasted++
@@ -137,8 +144,7 @@ func TestReadRate(t *testing.T) {
 				c.relay.Init(c, l)
 				c.relay.Begin(p, Timeouts{Body: time.Minute, BodyRate: 1000})
 				c.relay.GRPC = row.grpc
-				c.relay.Admit(p.Table.Routes()[0])
-				c.relay.Forward(emptyHead{})
+				c.relay.forwardTo(p.Table.Routes()[0], emptyHead{})
 				c.relay.RequestEnd(nil)
 				c.relay.Response(okHead{}, false)
 				c.behind = true
@@ -151,7 +157,7 @@ func TestReadRate(t *testing.T) {
 					c.behind = row.behind == nil || row.behind[i]
 					if c.relay.deadlines.isSet(readDeadline) {
 						c.relay.deadlines.stop(readDeadline)
-						c.relay.handleDeadline(readDeadline)
+						onDeadline[readDeadline](&c.relay)
 					}
 					if c.reset {
 						break
@@ -191,8 +197,7 @@ func TestBodyRateAfterAWait(t *testing.T) {
 				p.Connectors = []Connector{c}
 				c.relay.Init(c, l)
 				c.relay.Begin(p, Timeouts{BodyRate: 1000})
-				c.relay.Admit(p.Table.Routes()[0])
-				c.relay.Forward(row.head)
+				c.relay.forwardTo(p.Table.Routes()[0], row.head)
 				c.relay.WatchBody()
 				c.read = row.read
 				lasted := 0
@@ -200,7 +205,7 @@ func TestBodyRateAfterAWait(t *testing.T) {
 					if period == row.ends {
 						row.end(&c.relay)
 					}
-					if c.relay.handleDeadline(rateDeadline); c.rejected {
+					if onDeadline[rateDeadline](&c.relay); c.rejected {
 						break
 					}
 					lasted++
@@ -241,7 +246,7 @@ func onLoopOf(t *testing.T, f func(l *loop.Loop, p *Plan, done func())) {
 	}
 	done := make(chan bool)
 	if err := g.Loops()[0].Post(func() {
-		f(g.Loops()[0], NewPlan("l", table, map[string]*upstream.Cluster{"c": web}, traffic.NewMetrics(1), nil), func() { close(done) })
+		f(g.Loops()[0], NewPlan(nil, "l", table, map[string]*upstream.Cluster{"c": web}, traffic.NewMetrics(1), nil), func() { close(done) })
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// CheckTransitions makes Transitions.Check panic on a transition that the table does not have. Only tests set it.
+// CheckTransitions makes Transitions.Enter panic on a transition that the table does not have. Only tests set it.
 var CheckTransitions bool
 
 // Transitions has the name of each state, and the states that may follow it.
@@ -14,9 +14,10 @@ type Transitions[S ~uint8] []struct {
 	Next []S
 }
 
-// Check panics if an object may not go from one state to another. object is its name.
-func (t Transitions[S]) Check(object string, from, to S) {
-	if CheckTransitions && !slices.Contains(t[from].Next, to) {
-		panic(fmt.Sprintf("%s goes from %s to %s", object, t[from].Name, t[to].Name))
+// Enter changes the state of an object, whose name is for the panic if it may not go from the one state to the other.
+func (t Transitions[S]) Enter(object string, state *S, next S) {
+	if CheckTransitions && !slices.Contains(t[*state].Next, next) {
+		panic(fmt.Sprintf("%s goes from %s to %s", object, t[*state].Name, t[next].Name))
 	}
+	*state = next
 }

@@ -15,7 +15,7 @@
 package http1
 
 // Files: the driver of HTTP/1.1. The client's side: idle.go handles connections between requests, downstream.go a request
-// (downstream_request.go reads and routes it, downstream_response.go writes the response), local_response.go the proxy's own
-// responses. The server's side: upstream.go and upstream_request.go, connector.go opens it, pool.go keeps connections.
+// (downstream_request.go reads and routes it, downstream_response.go writes the response, also the proxy's own). The server's side:
+// upstream.go and upstream_request.go, pool.go opens it and keeps connections.
 // *_state.go draw the states of each; tunnel.go is what an upgrade makes of both, neutral_tunnel.go an upgrade to another
 // protocol, neutral_head.go writes its heads.

@@ -32,7 +32,7 @@ type downstreamSide struct {
 	framed      bool  // the upstream side asked for a framed body
 	tunnel      bool  // the client asks for a tunnel, and the server speaks another protocol
 	payload     payload
-	trailers    *trailerFields // trailers of a body that is not framed
+	trailers    *exchange.KeptFields // trailers of a body that is not framed
 
 	// The response.
 	status  int // status of the response; 0 before the response's head is written
@@ -51,11 +51,14 @@ type payload struct {
 	content      exchange.HeldBytes // decoded content of a chunked body; empty for other bodies
 }
 
-// Client returns the client's connection.
-func (d *downstreamSide) Client() *loop.Conn { return d.client }
-
-// RequestHead returns the request's head.
-func (d *downstreamSide) RequestHead() exchange.RequestHead { return &d.requestHead }
+// RequestHead returns the request's head, or nil before it is complete.
+func (d *downstreamSide) RequestHead() exchange.RequestHead {
+	if d.headSize == 0 {
+		return nil
+	}
+	d.useReplayHead()
+	return &d.requestHead
+}
 
 // Opened does nothing: the connection is already open when a request begins.
 func (d *downstreamSide) Opened(*loop.Conn) {}
@@ -148,18 +151,8 @@ func (d *downstreamSide) EndTunnels() { d.relay.EndTunnel() }
 func (d *downstreamSide) abandon() {
 	d.relay.Abandon()
 	if d.state != discardingBody {
-		d.countRequest(0)
+		d.relay.Finish(0)
 	}
-}
-
-// countRequest counts and logs the request. status is 0 if the client got no response.
-func (d *downstreamSide) countRequest(status int) {
-	var head exchange.RequestHead
-	if d.headSize > 0 {
-		d.useReplayHead()
-		head = &d.requestHead
-	}
-	d.relay.Finish(head, d.ClientAddr, status)
 }
 
 // useReplayHead makes requestHead a view of the copy in Replay, if there is a copy. The received bytes may not be valid

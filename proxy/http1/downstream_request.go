@@ -35,44 +35,45 @@ func (d *downstreamSide) readHead(p []byte) int {
 	d.requestHead = requestHead{&d.head, p[:n], d.relay.TLS != nil}
 	d.relay.In = int64(n)
 	d.body = d.head.Body(&d.settings.Limits)
-	if d.settings.plan.Log != nil {
-		d.relay.Replay.KeepHead(p[:n])
-	}
 	if d.head.Method == wire.MethodConnect {
 		d.relay.Refuse(traffic.BadRequest)
 		d.closing = true // the client may already have sent bytes for the tunnel, which must not be parsed as a request
 		d.respondStatus(501)
 		return n + d.handleBodyAfterHead(p[n:])
 	}
+	upgrade := d.head.Upgrade && d.head.Framing == wire.BodyNone && d.settings.MayUpgrade(d.requestHead.UpgradeTo())
+	d.relay.SetChanges(&d.settings.HTTPConfig, upgrade)
 	return d.match(p)
 }
 
 // match finds the route of the request, and forwards it or responds. p begins with the request's head.
 func (d *downstreamSide) match(p []byte) int {
-	h, data := &d.head, p[:d.headSize]
-	d.requestHead.data = data
-	d.relay.Routing = route.Request{Method: h.MethodName.Of(data), Host: h.Authority.Of(data), Query: h.Query.Of(data), Header: &d.requestHead}
-	result := d.relay.Match(h.Path.Of(data), h.Framing == wire.BodyNone)
-	if result == route.NeedPayload {
+	n := d.headSize
+	d.requestHead.data = p[:n]
+	up, outcome := d.relay.Forward(&d.requestHead, d.head.Framing == wire.BodyNone)
+	if outcome == exchange.Undecided {
 		if d.state != matchingPayload {
-			d.payload.body = h.Body(&d.settings.Limits)
+			d.payload.body = d.head.Body(&d.settings.Limits)
 		}
-		content, whole, err := d.peekContent(p[d.headSize:])
+		content, whole, err := d.peekContent(p[n:])
 		if err != nil {
 			d.malformed(err)
 			return len(p)
 		}
-		if result = d.relay.MatchPayload(content, whole); result == route.NeedPayload {
-			d.awaitPayload()
-			return 0
-		}
+		up, outcome = d.relay.ForwardPayload(content, whole)
 	}
-	n := d.headSize
-	if d.relay.Decide(&d.requestHead, result) {
-		d.forward(p)
-	} else {
+	if outcome != exchange.Refused {
+		d.relay.Replay.KeepHead(p[:n])
+	}
+	switch outcome {
+	case exchange.Undecided:
+		d.awaitPayload()
+		return 0
+	case exchange.Refused:
 		n += d.discardUnforwardedBody(p[n:])
 		d.relay.Respond()
+	case exchange.Forwarded:
+		d.forward(up)
 	}
 	return n + d.handleBodyAfterHead(p[n:])
 }
@@ -116,25 +117,14 @@ func (d *downstreamSide) peekContent(data []byte) (content []byte, whole bool, e
 	return y.content.Bytes(), y.body.Done(), nil
 }
 
-// forward sends the request's head to a server. p begins with the head; the body follows later.
-func (d *downstreamSide) forward(p []byte) {
-	h, addr := &d.head, ""
-	if d.settings.ForwardedFor {
-		addr = d.ClientAddr()
-	}
-	d.relay.SetChanges(&d.settings.HTTPConfig, addr, h.Upgrade && h.Framing == wire.BodyNone && d.settings.MayUpgrade(d.requestHead.UpgradeTo()))
-	d.relay.Idempotent = route.Idempotent(h.MethodName.Of(p))
+// forward sends the request's head to up. The body follows later. up is nil if the request waits for a connection.
+func (d *downstreamSide) forward(up exchange.Upstream) {
 	d.enter(sendingBody)
-	if !d.relay.Forward(&d.requestHead) {
-		return
-	}
-	if d.relay.KeepsRequest() || d.tunnel {
-		d.relay.Replay.KeepHead(p[:d.headSize])
-		d.relay.Replay.Deferred = d.defersReplay()
-		d.relay.Replay.Whole = !d.relay.Replay.Deferred
+	if up != nil {
+		d.SendRequest(up)
 	}
 	switch {
-	case d.relay.Changes.Upgrade && (d.tunnel || !d.relay.Ready()):
+	case d.relay.Changes.Upgrade && (d.tunnel || up == nil):
 		d.enter(awaitingResponse) // the client's side of a tunnel is open; SendRequest knows whether it is one
 	case d.body.Done():
 		d.requestWhole()
@@ -143,20 +133,13 @@ func (d *downstreamSide) forward(p []byte) {
 	}
 }
 
-// defersReplay reports whether the body is not copied to Replay. The upstream side does that if it has to move the request to another
-// connection. Once a byte is sent, no copy is needed.
-func (d *downstreamSide) defersReplay() bool {
-	up, ok := d.relay.Upstream().(*upstreamSide)
-	return ok && up.reused && d.framed && d.relay.SentOnce()
-}
-
 // SendRequest sends the request to up from its first byte.
 func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	d.useReplayHead()
 	upgrade := d.relay.Changes.Upgrade
 	d.framed = up.Request(&d.requestHead, d.head.Framing == wire.BodyNone && !upgrade)
 	d.tunnel = upgrade && !d.framed
-	var trailers *trailerFields
+	var trailers *exchange.KeptFields
 	switch kept := d.relay.Replay.Body(); {
 	case len(kept) == 0:
 	case d.framed:
@@ -167,7 +150,7 @@ func (d *downstreamSide) SendRequest(up exchange.Upstream) {
 	}
 	switch {
 	case d.relay.RequestEnded():
-		up.RequestEnd(trailers.fields())
+		up.RequestEnd(trailers.Fields())
 	case upgrade && d.framed && d.state == awaitingResponse:
 		d.relay.RequestEnd(nil) // it waited for a connection, which turns out to speak HTTP/1.1
 	}
@@ -208,7 +191,7 @@ func (d *downstreamSide) sendBody(p []byte) int {
 // requestWhole ends the request. The response timeout starts.
 func (d *downstreamSide) requestWhole() {
 	d.enter(awaitingResponse)
-	d.relay.RequestEnd(d.trailers.fields())
+	d.relay.RequestEnd(d.trailers.Fields())
 }
 
 // ResumeRequest ends a pause of the body.

@@ -79,7 +79,7 @@ func (d *downstreamSide) ResponseEnd(trailers exchange.Fields) {
 	if d.framing == inChunks {
 		d.endChunks(trailers)
 	}
-	d.countRequest(d.status)
+	d.relay.Finish(d.status)
 	d.responseOver()
 }
 
@@ -114,7 +114,7 @@ func (d *downstreamSide) Reset() {
 		return
 	}
 	d.relay.Abandon()
-	d.countRequest(d.status)
+	d.relay.Finish(d.status)
 	d.client.SetHandler(d.loopState.idle)
 	d.client.Abort(errTruncated)
 	d.release()
@@ -125,3 +125,35 @@ func (d *downstreamSide) ResponseFull() bool { return d.client.Full() }
 
 // Unsent returns the number of bytes that the client has not acknowledged.
 func (d *downstreamSide) Unsent() int { return d.client.Unsent() }
+
+// respondStatus sends an error response of the proxy's own. No response has started yet.
+func (d *downstreamSide) respondStatus(status int) {
+	fields, body := d.relay.ErrorResponse(status)
+	d.Respond(status, fields, body)
+}
+
+// Respond sends a response of the proxy's own.
+func (d *downstreamSide) Respond(status int, fields []wire.Pair, body string) {
+	d.keepAlive = d.keepsConnection()
+	b := appendStatusLine(d.loopState.scratch[:0], status)
+	for _, f := range fields {
+		b = appendField(b, f.Name, f.Value)
+	}
+	if status != 204 && status != 304 { // RFC 9110, sections 8.6 and 15.4.5
+		b = appendContentLength(b, int64(len(body)))
+		if d.head.Method == wire.MethodHead {
+			body = ""
+		}
+	} else {
+		body = ""
+	}
+	connection := "keep-alive"
+	if !d.keepAlive {
+		connection = "close"
+	}
+	b = appendField(b, "Connection", connection)
+	b = append(b, "\r\n"...)
+	d.writeHead(append(b, body...))
+	d.relay.Finish(status)
+	d.responseOver()
+}

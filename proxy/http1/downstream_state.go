@@ -41,6 +41,5 @@ var downstreamTransitions = exchange.Transitions[downstreamState]{
 
 // enter changes the state. No other function does.
 func (d *downstreamSide) enter(next downstreamState) {
-	downstreamTransitions.Check("http1: a downstream side", d.state, next)
-	d.state = next
+	downstreamTransitions.Enter("http1: a downstream side", &d.state, next)
 }

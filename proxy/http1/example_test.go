@@ -46,7 +46,7 @@ func Example() {
 		return
 	}
 	metrics := traffic.NewMetrics(len(group.Loops()))
-	plan := exchange.NewPlan("public", table, map[string]*upstream.Cluster{"web": web}, metrics, nil)
+	plan := exchange.NewPlan(nil, "public", table, map[string]*upstream.Cluster{"web": web}, metrics, nil)
 
 	service := http1.New(nil, len(group.Loops()))
 	service.Use(&http1.Config{HTTPConfig: exchange.HTTPConfig{Via: "ferry"}}, plan)

@@ -1,8 +1,6 @@
 package http1
 
 import (
-	"strings"
-
 	"example.com/ferry/proxy/exchange"
 
 	wire "example.com/ferry/protocol/http1"
@@ -59,34 +57,10 @@ func (h *requestHead) UpgradeTo() []byte     { return h.head.UpgradeTo(h.data) }
 
 func (h *responseHead) Status() int { return h.head.Status }
 
-// trailerFields holds copies of the trailers of a chunked body. The body passes as content, without its chunks.
-type trailerFields struct {
-	names, values []string
-}
-
-var _ exchange.Fields = (*trailerFields)(nil)
-
-func (t *trailerFields) All(yield func(name, value []byte) bool) {
-	for i, name := range t.names {
-		if !yield([]byte(name), []byte(t.values[i])) {
-			return
-		}
-	}
-}
-
-func (t *trailerFields) Get(name string) []byte {
-	for i, each := range t.names {
-		if strings.EqualFold(each, name) {
-			return []byte(t.values[i])
-		}
-	}
-	return nil
-}
-
 // passContent decodes the body bytes at the start of p and calls pass for each piece of content. last is true for the last
 // piece of a body of known length. It returns how many bytes of p belong to the body. It appends the body's trailers to
 // trailers.
-func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func(content []byte, last bool)) (n int, err error) {
+func passContent(body *wire.Body, p []byte, trailers **exchange.KeptFields, pass func(content []byte, last bool)) (n int, err error) {
 	for {
 		m, part, err := body.Next(p[n:])
 		if m == 0 || err != nil {
@@ -97,19 +71,10 @@ func passContent(body *wire.Body, p []byte, trailers **trailerFields, pass func(
 		}
 		if name := part.Trailer.Name.Of(p[n:]); len(name) > 0 {
 			if *trailers == nil {
-				*trailers = &trailerFields{}
+				*trailers = &exchange.KeptFields{}
 			}
-			(*trailers).names = append((*trailers).names, string(name))
-			(*trailers).values = append((*trailers).values, string(part.Trailer.Value.Of(p[n:])))
+			(*trailers).Add(name, part.Trailer.Value.Of(p[n:]))
 		}
 		n += m
 	}
-}
-
-// fields returns t, or a nil interface if there are no trailers.
-func (t *trailerFields) fields() exchange.Fields {
-	if t == nil {
-		return nil
-	}
-	return t
 }

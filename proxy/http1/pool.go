@@ -2,10 +2,15 @@ package http1
 
 import (
 	"slices"
+	"sync/atomic"
 	"time"
 
+	"example.com/ferry/internal/bufpool"
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/upstream"
+
+	wire "example.com/ferry/protocol/http1"
 )
 
 // waitInterval is how often the pool retries for requests that wait for a connection. A polling interval is needed
@@ -45,12 +50,7 @@ func poolOf(e *upstream.Endpoint, l *loop.Loop) *pool {
 // assign gives u a connection or adds it to the waiting requests. It returns false if too many requests wait already.
 func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	switch {
-	case len(p.free) > 0 && !fresh:
-		u.setConn(p.takeFree(), true)
-	case len(p.opening) > 0:
-		u.setConn(p.takeOpening(), false)
-	case p.endpoint.Connect():
-		u.setConn(p.dial(u), false)
+	case p.connect(u, fresh):
 	case !p.endpoint.Cluster().Wait():
 		return false
 	default:
@@ -61,20 +61,28 @@ func (p *pool) assign(u *upstreamSide, fresh bool) bool {
 	return true
 }
 
-func (p *pool) takeFree() *loop.Conn {
-	n := len(p.free) - 1
-	c := p.free[n]
-	p.free[n] = nil
-	p.free = p.free[:n]
-	c.StopTimer(idleTimer)
-	return c
+// connect gives u a connection, if one is free, is being opened without a request, or may be opened.
+func (p *pool) connect(u *upstreamSide, fresh bool) bool {
+	switch {
+	case len(p.free) > 0 && !fresh:
+		c := takeLast(&p.free)
+		c.StopTimer(idleTimer)
+		u.setConn(c, true)
+	case len(p.opening) > 0:
+		u.setConn(takeLast(&p.opening), false)
+	case p.endpoint.Connect():
+		u.setConn(p.dial(u), false)
+	default:
+		return false
+	}
+	return true
 }
 
-func (p *pool) takeOpening() *loop.Conn {
-	n := len(p.opening) - 1
-	c := p.opening[n]
-	p.opening[n] = nil
-	p.opening = p.opening[:n]
+func takeLast(list *[]*loop.Conn) *loop.Conn {
+	n := len(*list) - 1
+	c := (*list)[n]
+	(*list)[n] = nil
+	*list = (*list)[:n]
 	return c
 }
 
@@ -105,20 +113,11 @@ func (p *pool) dial(u *upstreamSide) *loop.Conn {
 func (p *pool) serveWaiting() {
 	for len(p.waiting) > 0 {
 		u := p.waiting[0]
-		switch {
-		case len(p.free) > 0:
-			p.dequeue(u)
-			u.setConn(p.takeFree(), true)
-		case len(p.opening) > 0:
-			p.dequeue(u)
-			u.setConn(p.takeOpening(), false)
-		case p.endpoint.Connect():
-			p.dequeue(u)
-			u.setConn(p.dial(u), false)
-		default:
+		if !p.connect(u, false) {
 			p.waitTimer.Set(waitInterval)
 			return
 		}
+		p.dequeue(u)
 		u.relay.Connected()
 	}
 }
@@ -206,4 +205,78 @@ func (p *pool) Retire() {
 	clear(p.free)
 	clear(p.opening)
 	p.free, p.opening = p.free[:0], p.opening[:0]
+}
+
+// Connector opens the server's side of requests in HTTP/1.1. All Connectors of this protocol share the connections of
+// a loop. Any goroutine may call Use.
+type Connector struct {
+	limits atomic.Pointer[wire.Limits] // limits of responses
+	loops  []*connectorLoop
+}
+
+var _ exchange.Connector = (*Connector)(nil)
+
+// connectorLoop is the part of a Connector that belongs to one loop. Only that loop uses it.
+type connectorLoop struct {
+	connector *Connector
+	free      bufpool.List[upstreamSide]
+	heads     bufpool.List[wire.Head] // free ones: a request that waits for its response needs none
+	scratch   []byte                  // buffer for building request heads
+	edit      wire.RequestEdit
+	fields    neutralFields
+}
+
+// NewConnector creates a Connector for a loop group. loops is the number of loops.
+func NewConnector(limits *wire.Limits, loops int) *Connector {
+	c := &Connector{}
+	for range loops {
+		cl := &connectorLoop{connector: c}
+		cl.fields.init()
+		c.loops = append(c.loops, cl)
+	}
+	c.Use(limits)
+	return c
+}
+
+// Use applies limits to responses that begin from now on. MaxBody is ignored: a response may have any length. Nil
+// means defaults. Use copies limits.
+func (c *Connector) Use(limits *wire.Limits) {
+	l := wire.Limits{}
+	if limits != nil {
+		l = *limits
+	}
+	l.MaxBody = 0
+	c.limits.Store(&l)
+}
+
+// Open assigns r a connection to r.Endpoint, or adds r to the requests that wait for one.
+func (c *Connector) Open(r *exchange.Relay, fresh bool) (up exchange.Upstream, ready bool) {
+	l := r.Loop()
+	u := c.loops[l.Index()].get()
+	u.relay, u.pool = r, poolOf(r.Endpoint, l)
+	if !u.pool.assign(u, fresh) {
+		u.release()
+		return nil, false
+	}
+	return u, u.state != waiting
+}
+
+func (cl *connectorLoop) get() *upstreamSide {
+	if u := cl.free.Take(); u != nil {
+		return u
+	}
+	return &upstreamSide{owner: cl}
+}
+
+// getHead returns a Head for a response that begins.
+func (cl *connectorLoop) getHead() *wire.Head {
+	if h := cl.heads.Take(); h != nil {
+		return h
+	}
+	return new(wire.Head)
+}
+
+func (cl *connectorLoop) putHead(h *wire.Head) {
+	h.Reset()
+	cl.heads.Put(h, maxFreeDownstreams)
 }

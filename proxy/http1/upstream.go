@@ -37,9 +37,9 @@ type upstreamSide struct {
 	head         *wire.Head // nil before the first byte of the response
 	responseHead responseHead
 	body         wire.Body
-	framed       bool           // the downstream side asked for a framed body
-	trailers     *trailerFields // trailers of a body that is not framed
-	closing      bool           // close the connection after the response
+	framed       bool                 // the downstream side asked for a framed body
+	trailers     *exchange.KeptFields // trailers of a body that is not framed
+	closing      bool                 // close the connection after the response
 }
 
 var (
@@ -50,9 +50,7 @@ var (
 // Opened is called when the connection is open. The request is already queued.
 func (u *upstreamSide) Opened(*loop.Conn) {
 	u.enter(awaitingHead)
-	if !u.relay.KeepsRequest() {
-		u.relay.Replay.Forget()
-	}
+	u.relay.Opened()
 }
 
 // Data processes bytes of the response.
@@ -196,7 +194,7 @@ func (u *upstreamSide) complete(clean bool) {
 	}
 	relay, trailers := u.relay, u.trailers
 	u.release()
-	relay.ResponseEnd(trailers.fields())
+	relay.ResponseEnd(trailers.Fields())
 }
 
 // failure describes the failure of the response. It depends on the state.
@@ -256,9 +254,17 @@ func (u *upstreamSide) Unsent() int {
 	return u.conn.Unsent()
 }
 
-// MayResend reports whether the connection is not open, or the request is idempotent and the connection has served other requests.
-func (u *upstreamSide) MayResend(idempotent bool) bool {
-	return u.state == connecting || idempotent && u.reused
+// MayResend returns ResendAll if the connection is not open, or the request is idempotent and the connection has served other requests. A head of
+// HTTP/1.1 means that the queue of the connection has the body as the client has sent it.
+func (u *upstreamSide) MayResend(h exchange.RequestHead, idempotent bool) exchange.Resend {
+	_, same := h.(*requestHead)
+	switch {
+	case u.state == connecting || idempotent && u.reused:
+		return exchange.ResendAll
+	case same && u.reused:
+		return exchange.ResendUnsent
+	}
+	return exchange.ResendNone
 }
 
 // setConn makes c the connection of the request.

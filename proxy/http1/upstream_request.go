@@ -43,25 +43,8 @@ func (u *upstreamSide) appendNeutral(b []byte, h exchange.RequestHead, end bool)
 		u.protocol = append(u.protocol[:0], h.UpgradeTo()...)
 	}
 	b = append(append(b, h.Method()...), ' ')
-	q, hasQuery := h.Query()
-	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && u.method == wire.MethodOptions {
-		b = append(b, '*') // RFC 9112, section 3.2.4
-	} else {
-		b = wire.AppendPath(b, h.Path(), c.Strip, c.Prefix)
-	}
-	if hasQuery {
-		b = append(append(b, '?'), q...)
-	}
-	b = append(b, " HTTP/1.1\r\nHost: "...)
-	switch {
-	case c.Host != "":
-		b = append(b, c.Host...)
-	case len(h.Authority()) > 0:
-		b = append(b, h.Authority()...)
-	default:
-		b = append(b, u.relay.Endpoint.Authority()...)
-	}
-	b = append(b, "\r\n"...)
+	b = append(u.relay.AppendTarget(b, h), " HTTP/1.1\r\nHost: "...)
+	b = append(u.relay.AppendAuthority(b, h), "\r\n"...)
 	b = u.owner.fields.appendRequest(b, h, c)
 	switch length := h.ContentLength(); {
 	case u.tunnel:

@@ -34,6 +34,5 @@ var upstreamTransitions = exchange.Transitions[upstreamState]{
 
 // enter changes the state. No other function does.
 func (u *upstreamSide) enter(next upstreamState) {
-	upstreamTransitions.Check("http1: an upstream side", u.state, next)
-	u.state = next
+	upstreamTransitions.Enter("http1: an upstream side", &u.state, next)
 }

@@ -27,6 +27,5 @@ var connTransitions = exchange.Transitions[connState]{
 
 // enter changes the state. No other function does.
 func (cc *clientConn) enter(next connState) {
-	connTransitions.Check("http2: a client's connection", cc.state, next)
-	cc.state = next
+	connTransitions.Enter("http2: a client's connection", &cc.state, next)
 }

@@ -13,9 +13,8 @@
 //	}
 package http2
 
-// Files: the driver of HTTP/2. The client's side: client_conn.go is a connection (client_conn_close.go drains it),
-// client_streams.go gets what arrives on its streams, downstream.go is one stream (downstream_request.go routes and forwards
-// it, downstream_response.go writes the response, downstream_end.go is what comes after it), sniff.go chooses between
-// HTTP/1.1 and HTTP/2. The server's side: connector.go opens a stream for a request, pool.go chooses its connection,
-// server_conn.go is one connection and server_conn_liveness.go its PINGs; upstream.go and upstream_request.go are one
-// stream; negotiator.go meets servers that choose the protocol.
+// Files: the driver of HTTP/2. The client's side: client_conn.go is a connection and gets what arrives on its streams (client_conn_close.go
+// drains it), downstream.go is one stream (downstream_request.go routes and forwards it, downstream_response.go writes the response,
+// downstream_end.go is what comes after it), sniff.go chooses between HTTP/1.1 and HTTP/2. The server's side: connector.go opens a stream for
+// a request, also at servers that choose the protocol, pool.go chooses its connection, server_conn.go is one connection and
+// server_conn_liveness.go its PINGs; upstream.go and upstream_request.go are one stream.

@@ -44,14 +44,16 @@ type downstreamSide struct {
 
 var _ exchange.Downstream = (*downstreamSide)(nil)
 
-// Client returns the client's connection, which all its streams share.
-func (d *downstreamSide) Client() *loop.Conn { return d.client.conn }
-
 // ClientAddr returns the client's address without a port, or an empty string if there is none.
 func (d *downstreamSide) ClientAddr() string { return d.client.addr }
 
-// RequestHead returns the request's head.
-func (d *downstreamSide) RequestHead() exchange.RequestHead { return &d.head }
+// RequestHead returns the request's head, or nil if it is neither valid any more nor copied.
+func (d *downstreamSide) RequestHead() exchange.RequestHead {
+	if d.useKeptHead(); d.head.Head == nil {
+		return nil
+	}
+	return &d.head
+}
 
 // streamReset ends the request: the client has reset the stream, the stream violated the protocol, or the connection is
 // gone.
@@ -61,25 +63,14 @@ func (d *downstreamSide) streamReset(why wire.StreamError) {
 		if !why.Remote && why.Code == wire.ProtocolError {
 			d.relay.Refuse(traffic.BadRequest)
 		}
-		d.countRequest(0)
+		d.relay.Finish(0)
 	}
 	d.release()
 }
 
-// countRequest counts and logs the request. status is 0 if the client got no response.
-func (d *downstreamSide) countRequest(status int) {
-	var head exchange.RequestHead
-	if d.settings.plan.Log != nil {
-		if d.useKeptHead(); d.head.Head != nil {
-			head = &d.head
-		}
-	}
-	d.relay.Finish(head, d.ClientAddr, status)
-}
-
 // keepHead copies the head, so that it can be used after the protocol's call has returned.
 func (d *downstreamSide) keepHead() {
-	if len(d.relay.Replay.Head()) > 0 || d.head.Head == nil {
+	if len(d.relay.Replay.Head()) > 0 {
 		return
 	}
 	d.loopState.scratch = d.head.AppendTo(d.loopState.scratch[:0])

@@ -14,7 +14,7 @@ const discardTime = time.Second
 // the stream counts as open, and a client that does not read is timed.
 func (d *downstreamSide) responseOver() {
 	d.ended = true
-	d.countRequest(d.status)
+	d.relay.Finish(d.status)
 	d.pending.Release()
 	if !d.relay.RequestEnded() {
 		d.relay.RequestEnd(nil) // the rest of the request is discarded, so its rate does not matter
@@ -62,7 +62,7 @@ func (d *downstreamSide) Reset() {
 		code = wire.Cancel
 	}
 	d.relay.Abandon()
-	d.countRequest(d.status)
+	d.relay.Finish(d.status)
 	d.stream.Reset(code)
 	d.release()
 }

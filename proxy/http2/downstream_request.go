@@ -16,14 +16,14 @@ func (d *downstreamSide) begin(h *wire.Head, end bool) {
 	d.headOnly = string(h.Method) == "HEAD"
 	d.relay.In = headSize(h)
 	d.relay.GRPC = exchange.IsGRPC(&d.head)
-	if d.settings.plan.Log != nil {
-		d.keepHead()
-	}
-	if status := d.judge(); status != 0 {
+	status := d.judge()
+	d.relay.SetChanges(&d.settings.HTTPConfig, d.tunnel)
+	switch {
+	case status != 0:
 		d.relay.Refuse(traffic.BadRequest)
 		d.respondStatus(status)
-	} else {
-		d.match()
+	case d.match() == exchange.Undecided:
+		d.awaitPayload()
 	}
 	if d.head.Head == h {
 		d.head.Head = nil // h is no longer valid
@@ -61,32 +61,24 @@ func (d *downstreamSide) judge() int {
 }
 
 // match searches the route of the request, and forwards it or responds.
-func (d *downstreamSide) match() {
-	h := &d.head
-	query, _ := h.Query()
-	d.relay.Routing = route.Request{Method: h.Method(), Host: h.Authority(), Query: query, Header: h}
-	waited := d.relay.Matching()
-	result := d.relay.Match(h.Path(), d.whole || d.tunnel)
-	if waited {
-		result = d.relay.MatchPayload(d.pending.Bytes(), d.whole)
+func (d *downstreamSide) match() exchange.Outcome {
+	up, outcome := d.relay.Forward(&d.head, d.whole || d.tunnel)
+	if outcome == exchange.Undecided {
+		up, outcome = d.relay.ForwardPayload(d.pending.Bytes(), d.whole)
 	}
-	switch {
-	case result == route.NeedPayload:
-		d.awaitPayload(waited)
-	case d.relay.Decide(h, result):
-		d.forward()
-	default:
+	switch outcome {
+	case exchange.Undecided:
+		d.keepHead()
+	case exchange.Refused:
 		d.relay.Respond()
+	case exchange.Forwarded:
+		d.forward(up)
 	}
+	return outcome
 }
 
-// awaitPayload waits for more bytes of the body. waited means that it has waited before.
-func (d *downstreamSide) awaitPayload(waited bool) {
-	if waited {
-		d.relay.Moved()
-		return
-	}
-	d.keepHead()
+// awaitPayload waits for bytes of the body, which the route depends on.
+func (d *downstreamSide) awaitPayload() {
 	d.relay.WatchBody()
 	if d.head.ExpectsContinue() {
 		d.relay.Changes.NoExpect = true
@@ -96,19 +88,14 @@ func (d *downstreamSide) awaitPayload(waited bool) {
 	}
 }
 
-// forward sends the request to a server.
-func (d *downstreamSide) forward() {
-	d.relay.SetChanges(&d.settings.HTTPConfig, d.client.addr, d.tunnel)
-	d.relay.Idempotent = route.Idempotent(d.head.Method())
+// forward sends the request to up, which is nil if the request waits for a connection.
+func (d *downstreamSide) forward(up exchange.Upstream) {
 	d.enter(sendingBody)
-	if !d.relay.Forward(&d.head) {
-		return
+	if up != nil {
+		d.SendRequest(up)
 	}
-	if d.relay.KeepsRequest() {
-		d.keepHead()
-		d.relay.Replay.Whole = true
-	}
-	if !d.pending.Empty() && d.relay.Ready() && !d.passPending() {
+	d.keepHead()
+	if up != nil && !d.pending.Empty() && !d.passPending() {
 		d.giveBack()
 	}
 	switch {
@@ -150,7 +137,9 @@ func (d *downstreamSide) receiveData(p []byte, end bool) {
 			d.withheld += len(p)
 		}
 		d.useKeptHead()
-		d.match()
+		if d.match() == exchange.Undecided {
+			d.relay.Moved()
+		}
 	case sendingBody:
 		d.passBody(p)
 	default:

@@ -37,6 +37,5 @@ var downstreamTransitions = exchange.Transitions[downstreamState]{
 
 // enter changes the state. No other function does.
 func (d *downstreamSide) enter(next downstreamState) {
-	downstreamTransitions.Check("http2: a downstream side", d.state, next)
-	d.state = next
+	downstreamTransitions.Enter("http2: a downstream side", &d.state, next)
 }

@@ -28,6 +28,5 @@ var serverTransitions = exchange.Transitions[serverState]{
 
 // enter changes the state. No other function does.
 func (sc *serverConn) enter(next serverState) {
-	serverTransitions.Check("http2: a connection to a server", sc.state, next)
-	sc.state = next
+	serverTransitions.Enter("http2: a connection to a server", &sc.state, next)
 }

@@ -168,8 +168,10 @@ func (u *upstreamSide) Unsent() int {
 	return u.stream.Queued()
 }
 
-// MayResend returns true: a server may refuse any stream.
-func (u *upstreamSide) MayResend(bool) bool { return true }
+// MayResend returns ResendAll: a server may refuse any stream.
+func (u *upstreamSide) MayResend(exchange.RequestHead, bool) exchange.Resend {
+	return exchange.ResendAll
+}
 
 // release ends the stream and returns this side to its connectorLoop. If the request or the response is incomplete, the
 // server gets RST_STREAM.

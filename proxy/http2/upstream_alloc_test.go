@@ -111,8 +111,10 @@ func (c *fixedClient) request() {
 	c.relay.Begin(c.plan, exchange.Timeouts{Body: time.Minute})
 	c.relay.GRPC = exchange.IsGRPC(&c.head)
 	c.relay.Changes.ForwardedFor, c.relay.Changes.Proto, c.relay.Changes.Via = "10.0.0.1", "http", "test"
-	c.relay.Admit(c.plan.Table.Routes()[0])
-	c.relay.Forward(&c.head)
+	up, _ := c.relay.Forward(&c.head, false)
+	if up != nil {
+		c.SendRequest(up)
+	}
 	c.relay.RequestData(body[:], false)
 	c.relay.RequestEnd(nil)
 }
@@ -121,10 +123,9 @@ func (c *fixedClient) SendRequest(up exchange.Upstream)          { up.Request(&c
 func (c *fixedClient) Response(exchange.ResponseHead, bool) bool { return false }
 func (c *fixedClient) ResponseData(p []byte, _ bool)             { c.bytes += len(p) }
 func (c *fixedClient) Reject(exchange.Rejection)                 { c.over <- -1 }
-func (c *fixedClient) address() string                           { return "" }
 
 func (c *fixedClient) ResponseEnd(exchange.Fields) {
-	c.relay.Finish(nil, c.address, 200)
+	c.relay.Finish(200)
 	c.relay.Release()
 	if c.left--; c.left == 0 {
 		c.over <- c.bytes
@@ -143,7 +144,7 @@ func TestUpstreamAllocations(t *testing.T) {
 			t.Fatalf("%d requests got %d bytes, want %d", n, got, n*len(body))
 		}
 	}
-	proxytest.OnLoop(t, r.loop, func() bool { c.relay.Init(c, r.loop); return true })
+	proxytest.OnLoop(t, r.loop, func() bool { c.relay.Init(c, r.loop); c.relay.Matchers = &route.Matchers{}; return true })
 	run(2000)
 	const n = 10_000
 	var before, after runtime.MemStats

@@ -5,7 +5,6 @@ import (
 
 	"example.com/ferry/proxy/exchange"
 
-	http1 "example.com/ferry/protocol/http1"
 	wire "example.com/ferry/protocol/http2"
 )
 
@@ -44,8 +43,7 @@ func (u *upstreamSide) Request(h exchange.RequestHead, end bool) (framed bool) {
 // writePseudo writes the pseudo-header fields. RFC 9113, section 8.3.1; RFC 8441, section 4. The scheme is that of the
 // connection, because some servers refuse another one. scratch is memory for building values.
 func (u *upstreamSide) writePseudo(e *wire.Encoder, h exchange.RequestHead, scratch []byte) []byte {
-	c := &u.relay.Changes
-	method, authority := h.Method(), h.Authority()
+	method := h.Method()
 	if u.tunnel {
 		method = connectMethod
 		e.Protocol(h.UpgradeTo())
@@ -56,25 +54,9 @@ func (u *upstreamSide) writePseudo(e *wire.Encoder, h exchange.RequestHead, scra
 		scheme = httpsScheme
 	}
 	e.Scheme(scheme)
-	if c.Host != "" || len(authority) == 0 {
-		scratch = scratch[:0]
-		if c.Host != "" {
-			scratch = append(scratch, c.Host...)
-		} else {
-			scratch = append(scratch, u.relay.Endpoint.Authority()...)
-		}
-		authority = scratch
-	}
-	e.Authority(authority)
-	query, hasQuery := h.Query()
-	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && string(method) == "OPTIONS" {
-		scratch = append(scratch[:0], '*')
-	} else {
-		scratch = http1.AppendPath(scratch[:0], h.Path(), c.Strip, c.Prefix)
-	}
-	if hasQuery {
-		scratch = append(append(scratch, '?'), query...)
-	}
+	scratch = u.relay.AppendAuthority(scratch[:0], h)
+	e.Authority(scratch)
+	scratch = u.relay.AppendTarget(scratch[:0], h)
 	e.Path(scratch)
 	return scratch
 }

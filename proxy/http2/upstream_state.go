@@ -26,6 +26,5 @@ var upstreamTransitions = exchange.Transitions[upstreamState]{
 
 // enter changes the state. No other function does.
 func (u *upstreamSide) enter(next upstreamState) {
-	upstreamTransitions.Check("http2: an upstream side", u.state, next)
-	u.state = next
+	upstreamTransitions.Enter("http2: an upstream side", &u.state, next)
 }

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/ferry/loop"
 	"example.com/ferry/protocol/http1"
 	"example.com/ferry/proxy/exchange"
 	"example.com/ferry/proxy/route"
@@ -16,13 +15,14 @@ func TestAllocations(t *testing.T) {
 	w.do(func() {
 		d := &countingDownstream{}
 		d.relay.Init(d, w.loop)
+		d.relay.Matchers = &route.Matchers{}
 		u := &countingUpstream{relay: &d.relay}
 		w.plan.Connectors[0] = u
 		piece := make([]byte, 1000)
 		request := func() {
 			d.relay.Begin(w.plan, exchange.Timeouts{Body: time.Minute, BodyRate: 100})
-			d.relay.Admit(w.plan.Table.Routes()[0])
-			d.relay.Forward(fixedHead{post})
+			up, _ := d.relay.Forward(fixedHead{post}, false)
+			d.SendRequest(up)
 			d.relay.WatchBody()
 			d.relay.RequestData(piece, false)
 			d.relay.RequestEnd(nil)
@@ -42,12 +42,15 @@ func TestAllocations(t *testing.T) {
 
 var response = &ResponseHead{Code: 200}
 
-// fixedHead has a path that needs no allocation in each call.
+// fixedHead has parts that need no allocation in each call.
 type fixedHead struct{ *RequestHead }
 
-var fixedPath = []byte("/x")
+var fixedMethod, fixedHost, fixedPath = []byte("POST"), []byte("a.example"), []byte("/x")
 
-func (fixedHead) Path() []byte { return fixedPath }
+func (fixedHead) Method() []byte        { return fixedMethod }
+func (fixedHead) Authority() []byte     { return fixedHost }
+func (fixedHead) Path() []byte          { return fixedPath }
+func (fixedHead) Query() ([]byte, bool) { return nil, false }
 
 type countingDownstream struct {
 	relay exchange.Relay
@@ -65,12 +68,11 @@ func (d *countingDownstream) Reset()                                    {}
 func (d *countingDownstream) ResponseFull() bool                        { return false }
 func (d *countingDownstream) Unsent() int                               { return 0 }
 func (d *countingDownstream) BodyRead() int64                           { return 0 }
-func (d *countingDownstream) Client() *loop.Conn                        { return nil }
 func (d *countingDownstream) ClientAddr() string                        { return "192.0.2.1" }
 func (d *countingDownstream) RequestHead() exchange.RequestHead         { return post }
 func (d *countingDownstream) ResponseEnd(exchange.Fields) {
 	d.ended++
-	d.relay.Finish(post, d.ClientAddr, 200)
+	d.relay.Finish(200)
 	d.relay.Release()
 }
 
@@ -87,4 +89,6 @@ func (u *countingUpstream) ResumeResponse()                                     
 func (u *countingUpstream) Cancel()                                              {}
 func (u *countingUpstream) RequestFull() bool                                    { return false }
 func (u *countingUpstream) Unsent() int                                          { return 0 }
-func (u *countingUpstream) MayResend(bool) bool                                  { return false }
+func (u *countingUpstream) MayResend(exchange.RequestHead, bool) exchange.Resend {
+	return exchange.ResendNone
+}

@@ -50,6 +50,39 @@ var (
 	none exchange.Timeouts
 )
 
+// TestForward: Forward returns what became of a request, and calls neither side.
+func TestForward(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name         string
+		wait, refuse bool // the connector makes requests wait, or refuses them
+		want         exchange.Outcome
+		opens        bool
+	}{
+		{"a connection is open", false, false, exchange.Forwarded, true},
+		{"it waits for a connection", true, false, exchange.Forwarded, false},
+		{"it may not even wait", false, true, exchange.Refused, false},
+	} {
+		w := newWorld(t, route.Rule{})
+		w.connector.Wait, w.connector.Refuse = row.wait, row.refuse
+		w.do(func() {
+			d := NewDownstream(t, w.loop)
+			d.Head = get
+			d.Relay.Begin(w.plan, none)
+			up, outcome := d.Relay.Forward(get, true)
+			if outcome != row.want || (up != nil) != row.opens || d.Rejected != nil || up != nil && w.connector.Opened[0].Begun {
+				t.Errorf("%s: got %v, %v, rejected %v", row.name, up, outcome, d.Rejected)
+			}
+			if outcome == exchange.Refused {
+				d.Relay.Respond()
+			}
+			if d.Leave(); (d.Rejected != nil) != row.refuse {
+				t.Errorf("%s: rejected %v", row.name, d.Rejected)
+			}
+		})
+	}
+}
+
 func TestExchangeOfBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, route.Rule{})

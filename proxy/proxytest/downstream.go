@@ -54,21 +54,15 @@ func NewDownstream(tb testing.TB, l *loop.Loop) *Downstream {
 func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *RequestHead, end bool) {
 	*d = Downstream{tb: d.tb, Relay: d.Relay, Head: head, Addr: d.Addr, Full: d.Full, Responded: d.Responded}
 	d.Relay.Begin(plan, t)
-	d.Relay.Idempotent = route.Idempotent([]byte(head.MethodName))
 	d.Relay.GRPC = exchange.IsGRPC(head)
-	query, _ := head.Query()
-	d.Relay.Routing = route.Request{Method: head.Method(), Host: head.Authority(), Query: query}
-	if !d.Relay.Decide(head, d.Relay.Match(head.Path(), end)) {
+	up, outcome := d.Relay.Forward(head, end)
+	if outcome == exchange.Refused {
 		d.Relay.Respond()
 		return
 	}
-	d.Relay.Forward(head)
-	if d.Ended {
-		return
-	}
-	if d.Relay.KeepsRequest() {
-		d.Relay.Replay.KeepHead([]byte(head.MethodName))
-		d.Relay.Replay.Whole = true
+	d.Relay.Replay.KeepHead([]byte(head.MethodName))
+	if up != nil {
+		d.SendRequest(up)
 	}
 	if end {
 		d.End(nil)
@@ -76,9 +70,6 @@ func (d *Downstream) Begin(plan *exchange.Plan, t exchange.Timeouts, head *Reque
 		d.Relay.WatchBody()
 	}
 }
-
-// Client returns nil: the client is in memory.
-func (d *Downstream) Client() *loop.Conn { return nil }
 
 // ClientAddr returns Addr.
 func (d *Downstream) ClientAddr() string { return d.Addr }
@@ -125,7 +116,7 @@ func (d *Downstream) Drain() {
 func (d *Downstream) finish(status int) {
 	if !d.Ended {
 		d.Ended = true
-		d.Relay.Finish(d.Head, func() string { return "memory" }, status)
+		d.Relay.Finish(status)
 		if d.Responded != nil {
 			d.Responded()
 		}

@@ -24,10 +24,15 @@ func (f Fields) All(yield func(name, value []byte) bool) {
 }
 
 // Get returns the first value of the field called name.
-func (f Fields) Get(name string) []byte {
+func (f Fields) Get(name string) []byte { return f.Nth(name, 0) }
+
+// Nth returns the value of the n-th field called name.
+func (f Fields) Nth(name string, n int) []byte {
 	for _, each := range f {
 		if bytes.EqualFold([]byte(each.Name), []byte(name)) {
-			return []byte(each.Value)
+			if n--; n < 0 {
+				return []byte(each.Value)
+			}
 		}
 	}
 	return nil

@@ -101,7 +101,7 @@ func (r *Rig) Plan(log *traffic.Log, rules []route.Rule, clusters ...upstream.Co
 		}
 		made[clusters[i].Name] = c
 	}
-	return exchange.NewPlan("test", Table(r.TB, rules...), made, r.Metrics, log)
+	return exchange.NewPlan(nil, "test", Table(r.TB, rules...), made, r.Metrics, log)
 }
 
 // Listen listens on a new port and returns the address. accept handles the connections.

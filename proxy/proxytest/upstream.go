@@ -117,9 +117,12 @@ func (u *Upstream) Unsent() int { return 0 }
 // Reused returns the value that the Connector has set.
 func (u *Upstream) Reused() bool { return u.reused }
 
-// MayResend returns Resend of the Connector, or true for an idempotent request on a reused connection.
-func (u *Upstream) MayResend(idempotent bool) bool {
-	return u.connector.Resend || idempotent && u.reused
+// MayResend returns ResendAll if Resend of the Connector is set, and for an idempotent request on a reused connection.
+func (u *Upstream) MayResend(_ exchange.RequestHead, idempotent bool) exchange.Resend {
+	if u.connector.Resend || idempotent && u.reused {
+		return exchange.ResendAll
+	}
+	return exchange.ResendNone
 }
 
 // CanRespond reports whether Respond, Data and End may be called.
