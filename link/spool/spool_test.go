@@ -145,7 +145,7 @@ func TestBound(t *testing.T) {
 	s := open(t, spool.Config{Dir: t.TempDir(), MaxBytes: most})
 	var indexes []uint64
 	appended, read := 0, 0
-	for range 20 {
+	for range 6 {
 		for {
 			index, err := s.Append(ended(), &ferry.Message{Tag: "a", Payload: fmt.Append(nil, "message ", appended)})
 			if errors.Is(err, spool.ErrFull) && errors.Is(err, context.Canceled) {
