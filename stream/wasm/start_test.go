@@ -45,7 +45,7 @@ func TestStartEnds(t *testing.T) {
 
 // TestStartAbandoned: when a Start is given up, its compiler ends with the functions that it is at, and not with the module: the next module does not wait for it.
 func TestStartAbandoned(t *testing.T) {
-	const functions, values = 100, 10_000 // all of them take minutes
+	const functions, values = 60, 40_000 // all of them take minutes
 	number := func(n int) []byte { return binary.AppendUvarint(nil, uint64(n)) }
 	section := func(id byte, parts ...[]byte) []byte {
 		all := slices.Concat(parts...)
@@ -76,7 +76,7 @@ func TestStartAbandoned(t *testing.T) {
 	select {
 	case compiling <- struct{}{}:
 		<-compiling
-	case <-time.After(30 * time.Second):
+	case <-time.After(20 * time.Second):
 		t.Error("the compiler still runs")
 	}
 }
