@@ -43,6 +43,23 @@ func (to output[T]) takesEmitting() taking { return min(to.taking(), whileEmitti
 func takesQuietly() taking       { return quietly }
 func takesWhileEmitting() taking { return whileEmitting }
 
+// singly connects a stream to an operator that takes values one by one. The operators before it may pass batches.
+func singly[T any](s *scope, in Stream[T], next func(v T, at int64), end func()) upstream {
+	r, stopped := s.run, false
+	u := in.connect(s, output[T]{next: next, end: end, takes: takesWhileEmitting, all: func(b *batch[T]) {
+		for k := 0; k < len(b.chosen) && !stopped; k++ {
+			i := b.chosen[k]
+			r.given = b.given[i]
+			next(b.values[i], b.at[i])
+		}
+		r.given = r.wall.now
+	}})
+	return upstream{u.clock, func() {
+		stopped = true
+		u.stop()
+	}}
+}
+
 // allIndices are the indices of a whole batch.
 var allIndices = func() (all [batchSize]int32) {
 	for i := range all {

@@ -171,3 +171,51 @@ func outOfOrder(random *rand.Rand) []reading {
 	}
 	return values
 }
+
+// The time that a source gives to a value reaches an EventTime behind operators that take batches.
+func TestGivenTimes(t *testing.T) {
+	t.Parallel()
+	value := func(v operator.Keyed[int, int]) int { return v.Value }
+	for name, chain := range map[string]func(operator.Stream[int]) operator.Stream[int]{
+		"groups": func(in operator.Stream[int]) operator.Stream[int] {
+			same := func(in operator.Stream[int]) operator.Stream[int] { return in }
+			return operator.Map(operator.GroupBy(in, func(v int) int { return v % 2 }, same, operator.Groups{}), value)
+		},
+		"counted": func(in operator.Stream[int]) operator.Stream[int] {
+			return operator.Map(operator.Buffer(in, operator.Counted(2)), func(v []int) int { return v[0] })
+		},
+		"scan": func(in operator.Stream[int]) operator.Stream[int] {
+			return operator.Scan(in, 0, func(_, v int) int { return v })
+		},
+	} {
+		var results [2][]string
+		for batch := range results {
+			in := operator.NewInput[int]()
+			timed := operator.EventTime(chain(in.Stream()), nil, operator.Disorder{})
+			r, err := operator.Start(t.Context(), nil, operator.Each(timed, func(_ context.Context, v int, at int64) error {
+				results[batch] = append(results[batch], fmt.Sprint(v, " at ", at))
+				return nil
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := 1 + 3*batch
+			for i := 1; i <= 4; i += size {
+				if err := in.Batch(func(push func(int, int64, uint64)) {
+					for v := i; v < i+size; v++ {
+						push(v, int64(10*v), 0)
+					}
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			in.Close()
+			if err := r.Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !slices.Equal(results[0], results[1]) {
+			t.Errorf("%s: got %v in a batch, want %v", name, results[1], results[0])
+		}
+	}
+}

@@ -17,6 +17,7 @@ type counted[T, A, R any] struct {
 	cell  *cell
 	state countedState[A]
 	ends  *ending
+	run   *Running
 }
 
 // countedState is the state of a counted.
@@ -26,7 +27,7 @@ type countedState[A any] struct {
 }
 
 func attachCounted[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s *scope, to output[Windowed[R]]) upstream {
-	o := &counted[T, A, R]{Windows: w, Aggregate: a, to: to}
+	o := &counted[T, A, R]{Windows: w, Aggregate: a, to: to, run: s.run}
 	o.timer.fire = func(at int64) {
 		o.state.Open[0].End = at
 		o.state.Next = 0 // the next value begins the next window
@@ -43,10 +44,13 @@ func attachCounted[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s
 		for len(o.state.Open) > 0 {
 			o.emit(o.state.Open[0].End - 1)
 		}
+		o.state.Next = 0
 	}
 	o.up = in.connect(s, output[T]{
 		next: func(v T, at int64) {
-			o.begin(at)
+			if o.state.Next == 0 {
+				o.begin(at)
+			}
 			for i := range o.state.Open {
 				w := &o.state.Open[i]
 				o.Add(&w.Acc, v)
@@ -68,7 +72,9 @@ func attachCounted[T, A, R any](in Stream[T], w Windows, a Aggregate[T, A, R], s
 // addAllOf adds the values of a batch: as many at once as belong to the same windows.
 func (o *counted[T, A, R]) addAllOf(b *batch[T]) {
 	for rest := b.chosen; len(rest) > 0; {
-		o.begin(b.at[rest[0]])
+		if o.state.Next == 0 {
+			o.begin(b.at[rest[0]])
+		}
 		n := min(len(rest), o.state.Next)
 		if len(o.state.Open) > 0 {
 			n = min(n, o.count-o.state.Open[0].Count)
@@ -83,16 +89,15 @@ func (o *counted[T, A, R]) addAllOf(b *batch[T]) {
 				w.Start, w.End = min(w.Start, b.at[i]), max(w.End, b.at[i]+1)
 			}
 		}
+		o.run.given = b.given[part[n-1]]
 		o.passed(n, b.at[part[n-1]])
 	}
+	o.run.given = o.run.wall.now
 }
 
-// begin begins a window with a value of a time, if one begins with it.
+// begin begins a window with a value of a time.
 func (o *counted[T, A, R]) begin(at int64) {
 	o.ends.value()
-	if o.state.Next > 0 {
-		return
-	}
 	o.state.Next = o.every
 	o.state.Open = append(o.state.Open, window.Window[A]{Start: at, End: math.MinInt64, Acc: o.New()})
 	if o.size > 0 {

@@ -26,21 +26,18 @@ func Distinct[T any, K comparable](in Stream[T], key func(T) K, d Distinctness) 
 			o.known[k.Key] = true
 		}
 		var on upstream
-		on = in.connect(s, output[T]{
-			next: func(v T, at int64) {
-				if d.For > 0 {
-					o.forget(on.now())
-				}
-				k := key(v)
-				if o.known[k] {
-					return
-				}
-				o.add(k, at)
-				c.touch()
-				to.next(v, at)
-			},
-			end: to.end,
-		})
+		on = singly(s, in, func(v T, at int64) {
+			if d.For > 0 {
+				o.forget(on.now())
+			}
+			k := key(v)
+			if o.known[k] {
+				return
+			}
+			o.add(k, at)
+			c.touch()
+			to.next(v, at)
+		}, to.end)
 		return on
 	}}
 }

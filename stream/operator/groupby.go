@@ -140,7 +140,7 @@ func (o *groups[T, R, K]) add(k K) *group[T, K] {
 
 // spread passes the values of a batch to their groups.
 func (o *groups[T, R, K]) spread(b *batch[T]) {
-	key, open, values, at := o.key, o.open, b.values, b.at
+	key, open, values, at, run := o.key, o.open, b.values, b.at, o.scope.run
 	for _, i := range b.chosen {
 		v := &values[i]
 		k := key(*v)
@@ -150,8 +150,10 @@ func (o *groups[T, R, K]) spread(b *batch[T]) {
 				continue
 			}
 		}
+		run.given = b.given[i]
 		p.to.next(*v, at[i])
 	}
+	run.given = run.wall.now
 }
 
 // remove ends a group.

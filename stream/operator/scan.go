@@ -5,13 +5,10 @@ func Scan[T, A any](in Stream[T], start A, f func(A, T) A) Stream[A] {
 	return Stream[A]{func(s *scope, to output[A]) upstream {
 		acc := start
 		c, _ := newCell(s, "scan", &acc, func() (A, bool) { return acc, true })
-		return in.connect(s, output[T]{
-			next: func(v T, at int64) {
-				acc = f(acc, v)
-				c.touch()
-				to.next(acc, at)
-			},
-			end: to.end,
-		})
+		return singly(s, in, func(v T, at int64) {
+			acc = f(acc, v)
+			c.touch()
+			to.next(acc, at)
+		}, to.end)
 	}}
 }

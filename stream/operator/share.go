@@ -18,8 +18,10 @@ func Share[T any](in Stream[T]) Stream[T] {
 			s.shared[id] = p
 			held := s.held
 			s.held = nil // one user may want the source at once
-			p.up = catch(s, in, p.fail, output[T]{next: p.next, end: p.end})
-			s.held = held
+			fail := s.fail
+			s.fail = p.fail
+			p.up = singly(s, in, p.next, p.end)
+			s.held, s.fail = held, fail
 		}
 		b := &branch[T]{to: to, fail: s.fail}
 		p.branches = append(p.branches, b)

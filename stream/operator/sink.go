@@ -19,22 +19,19 @@ func Each[T any](in Stream[T], f func(ctx context.Context, v T, at int64) error)
 	return Sink{func(s *scope) {
 		ctx, done := s.run.ctx, false
 		var up upstream
-		up = in.connect(s, output[T]{
-			next: func(v T, at int64) {
-				if done {
-					return
-				}
-				switch err := f(ctx, v, at); {
-				case err == nil:
-				case errors.Is(err, ErrDone):
-					done = true
-					up.stop()
-				default:
-					panic(failure{err})
-				}
-			},
-			end: func() {},
-		})
+		up = singly(s, in, func(v T, at int64) {
+			if done { // an operator may still have values of this turn
+				return
+			}
+			switch err := f(ctx, v, at); {
+			case err == nil:
+			case errors.Is(err, ErrDone):
+				done = true
+				up.stop()
+			default:
+				panic(failure{err})
+			}
+		}, func() {})
 	}}
 }
 

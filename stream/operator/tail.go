@@ -33,20 +33,16 @@ func tail[T any](in Stream[T], kind string, n int, leaving bool) Stream[T] {
 				to.next(kept.pop(), e.timeOf(last))
 			}
 		}
-		return e.watch(s, in.connect(s, output[T]{
-			next: func(v T, at int64) {
-				e.value()
-				last = max(last, at)
-				kept.push(v)
-				c.touch()
-				if kept.len() <= n {
-					return
-				}
-				if first := kept.pop(); leaving {
-					to.next(first, at)
-				}
-			},
-			end: e.ends(to.end),
-		}))
+		return e.watch(s, singly(s, in, func(v T, at int64) {
+			e.value()
+			last = max(last, at)
+			c.touch()
+			if kept.push(v); kept.len() <= n {
+				return
+			}
+			if first := kept.pop(); leaving {
+				to.next(first, at)
+			}
+		}, e.ends(to.end)))
 	}}
 }

@@ -12,15 +12,12 @@ func Throttle[T any](in Stream[T], pause time.Duration) Stream[T] {
 		check(pause > 0, func() error { return fmt.Errorf("throttle with a time of %v: want a positive one", pause) })
 		until := int64(math.MinInt64)
 		c, _ := newCell(s, "throttle", &until, func() (int64, bool) { return until, true })
-		return in.connect(s, output[T]{
-			next: func(v T, at int64) {
-				if at >= until {
-					until = later(at, pause)
-					c.touch()
-					to.next(v, at)
-				}
-			},
-			end: to.end,
-		})
+		return singly(s, in, func(v T, at int64) {
+			if at >= until {
+				until = later(at, pause)
+				c.touch()
+				to.next(v, at)
+			}
+		}, to.end)
 	}}
 }

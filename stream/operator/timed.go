@@ -10,7 +10,9 @@ type Timed[V any] struct {
 
 // Timestamp passes on each value with its time.
 func Timestamp[T any](in Stream[T]) Stream[Timed[T]] {
-	return withTime(in, func(v T, at int64) Timed[T] { return Timed[T]{v, at} })
+	return Stream[Timed[T]]{func(s *scope, to output[Timed[T]]) upstream {
+		return singly(s, in, func(v T, at int64) { to.next(Timed[T]{v, at}, at) }, to.end)
+	}}
 }
 
 // Interval is a value with the time since the value before it; zero for the first one.
@@ -24,14 +26,14 @@ func TimeInterval[T any](in Stream[T]) Stream[Interval[T]] {
 	return Stream[Interval[T]]{func(s *scope, to output[Interval[T]]) upstream {
 		var last Optional[int64]
 		c, _ := newCell(s, "interval", &last, func() (Optional[int64], bool) { return last, last.Set })
-		return withTime(in, func(v T, at int64) Interval[T] {
+		return singly(s, in, func(v T, at int64) {
 			since := time.Duration(0)
 			if last.Set {
 				since = time.Duration(at - last.Value)
 			}
 			last = Optional[int64]{at, true}
 			c.touch()
-			return Interval[T]{v, since}
-		}).connect(s, to)
+			to.next(Interval[T]{v, since}, at)
+		}, to.end)
 	}}
 }
