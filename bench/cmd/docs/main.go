@@ -119,6 +119,9 @@ func (s *site) render(name string) string {
 		switch {
 		case target == "" || strings.Contains(target, ":"): // in this page, or on another site
 			return a
+		case path.Ext(target) == ".txt": // a list of bytes, which a browser shows
+			s.write(file, s.read(s.root, file))
+			return a
 		case path.Ext(target) != ".md" && s.source == "":
 			return label
 		case path.Ext(target) != ".md":
