@@ -25,27 +25,12 @@ type Until struct {
 // AwaitRoom waits until the queue of a stream has room. It needs the lock, and unlocks it while it waits. It returns false if the stream can
 // send nothing more, or at the end of until.
 func (c *Conn) AwaitRoom(o Outgoing, until Until) bool {
-	return c.await(o, until, func(s *http2.Stream) bool { return !s.Full() })
-}
-
-// AwaitSent waits, as AwaitRoom does, until the client's windows have let the whole queue leave. Outgoing.Writable needs a token of Handler.Sent,
-// too. A stream whose queue does not leave is reset.
-func (c *Conn) AwaitSent(o Outgoing, until Until) {
-	if c.await(o, until, func(s *http2.Stream) bool { return s.Queued() == 0 }) {
-		return
-	}
-	if s, _ := o.Stream(); s != nil {
-		s.Reset(http2.Cancel)
-	}
-}
-
-func (c *Conn) await(o Outgoing, until Until, ready func(*http2.Stream) bool) bool {
 	var idle <-chan time.Time
 	for {
 		switch s, sendable := o.Stream(); {
 		case s == nil || !sendable || s.Ended():
 			return false
-		case ready(s):
+		case !s.Full():
 			return true
 		}
 		c.Unlock()

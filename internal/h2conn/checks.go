@@ -77,6 +77,9 @@ func (c *Conn) check() {
 		return
 	}
 	c.http2.Tick()
+	if t, ok := c.user.(Ticker); ok {
+		t.Tick(now)
+	}
 	if err := c.overdue(now); err != nil {
 		c.Close(err)
 	}

@@ -23,6 +23,10 @@ type Config struct {
 	// WriteTimeout bounds one write, of WriteBuffer and the heads that came on top. Zero means 1 min. Negative means no bound.
 	WriteTimeout time.Duration
 
+	// StallTimeout bounds the time in which the peer takes nothing of the queue of a released stream, to a second. The stream is then reset. Zero
+	// or negative means no bound.
+	StallTimeout time.Duration
+
 	// KeepAlive is the time without a byte from the peer after which PING is sent, while a stream is open. As long as only
 	// acknowledgements arrive, each pause is four times the one before, up to 6 minutes: gRPC servers close connections with more
 	// PINGs. Zero means 30 s. Negative means no PING.
@@ -55,6 +59,7 @@ func (c *Config) withDefaults() Config {
 	out.KeepAlive = cmp.Or(out.KeepAlive, 30*time.Second)
 	out.KeepAliveTimeout = cmp.Or(out.KeepAliveTimeout, 20*time.Second)
 	out.Linger = cmp.Or(out.Linger, 2*time.Second)
+	out.HTTP2.StallTicks = int((max(out.StallTimeout, 0) + checkInterval - 1) / checkInterval)
 	if out.HTTP2.ConnWindow <= 0 {
 		out.HTTP2.ConnWindow = http2.DefaultConnWindow
 	}

@@ -47,6 +47,13 @@ type Conn struct {
 // server's SETTINGS have arrived.
 type Turner interface{ Turn() }
 
+// Holder is a Handler that counts the memory of the streams' queues. Hold says that they take n more bytes, or fewer if n is negative. The lock
+// is held.
+type Holder interface{ Hold(n int) }
+
+// Ticker is a Handler that is called once a second while streams are open. The lock is held.
+type Ticker interface{ Tick(now time.Time) }
+
 // Server returns the server's end of a connection over nc. A nil cfg means defaults. Serve must follow.
 func Server(nc net.Conn, cfg *Config, h http2.Handler) *Conn {
 	c := newConn(nc, cfg, h)
@@ -131,8 +138,13 @@ var _ http2.Output = (*output)(nil)
 func (o *output) Write(p []byte)                       { o.writer.Append(p) }
 func (o *output) WriteShared(b *bufpool.Buf, p []byte) { o.writer.Share(b, p) }
 func (o *output) Full() bool                           { return o.writer.Room() <= 0 }
-func (*output) Hold(int)                               {}
 func (*output) Crowded() bool                          { return false }
+
+func (o *output) Hold(n int) {
+	if h, ok := o.user.(Holder); ok {
+		h.Hold(n)
+	}
+}
 
 // events is the http2.Handler of a Conn. It counts for checks, and passes on.
 type events Conn

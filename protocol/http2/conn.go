@@ -108,8 +108,34 @@ func (c *Conn) HeaderPending() bool { return c.phase == awaitingPreface || c.blo
 // Stats returns what was counted.
 func (c *Conn) Stats() Stats { return c.stats }
 
-// Tick gives back half of each abuse budget. The driver calls it once a second while Idle is false.
-func (c *Conn) Tick() { c.abuse.refill(c.cfg.AbuseBudget) }
+// Tick gives back half of each abuse budget, and resets streams by Config.StallTicks. The driver calls it once a second while Idle is
+// false.
+func (c *Conn) Tick() {
+	c.abuse.refill(c.cfg.AbuseBudget)
+	if c.cfg.StallTicks == 0 {
+		return
+	}
+	for s := c.streams.all; s != nil; {
+		next := s.allNext
+		if s.is(released) && s.queue.size > 0 {
+			if s.stalled++; s.stalled > c.cfg.StallTicks {
+				s.Reset(Cancel)
+			}
+		}
+		s = next
+	}
+}
+
+// Each calls f for each stream that the driver has not released.
+func (c *Conn) Each(f func(*Stream)) {
+	for s := c.streams.all; s != nil; {
+		next := s.allNext
+		if !s.is(released) {
+			f(s)
+		}
+		s = next
+	}
+}
 
 // PeerReady reports whether the peer's SETTINGS have arrived. A client then knows how many streams the server accepts, and whether
 // it accepts extended CONNECT.

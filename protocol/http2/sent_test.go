@@ -52,3 +52,30 @@ func TestSent(t *testing.T) {
 		}
 	}
 }
+
+// TestStall: a released stream is reset when nothing of its queue has left in StallTicks calls of Tick.
+func TestStall(t *testing.T) {
+	r := newServerRig(t, &Config{StallTicks: 2})
+	r.rec.keep = true
+	r.receive(frame(frameSettings, 0, 0, setting(settingInitialWindowSize, 10)...), get(1))
+	s := r.rec.streams[1]
+	e := s.BeginHeaders()
+	e.Status(200)
+	e.End(false)
+	s.Write(make([]byte, 30), true)
+	s.Release()
+	for range 2 {
+		r.conn.Tick()
+		r.conn.Tick()
+		r.receive(frame(frameWindowUpdate, 0, 1, number(5)...))
+	}
+	if r.conn.Streams() != 1 {
+		t.Fatal("a stream whose queue becomes shorter has ended")
+	}
+	for range 3 {
+		r.conn.Tick()
+	}
+	if r.conn.Streams() != 0 {
+		t.Error("a stream whose queue does not become shorter goes on")
+	}
+}

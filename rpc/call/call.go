@@ -17,6 +17,15 @@ type Head struct {
 	Compression string    // of the messages on the wire: "", gzip or zstd. The protocol compresses and decompresses
 }
 
+// EarlierDeadline returns when a call with ctx ends: the earlier deadline of both, or zero if there is none. own says that ctx does not end then.
+func (h *Head) EarlierDeadline(ctx context.Context) (at time.Time, own bool) {
+	at, ok := ctx.Deadline()
+	if h.Deadline.IsZero() || ok && !h.Deadline.Before(at) {
+		return at, false
+	}
+	return h.Deadline, true
+}
+
 // Peer is the other end of a connection.
 type Peer struct {
 	Addr     net.Addr

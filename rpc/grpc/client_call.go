@@ -182,12 +182,3 @@ func (cc *clientCall) start(ctx context.Context, head *call.Head, timeout <-chan
 	s.User = cc
 	return nil
 }
-
-// deadlineOf returns the earlier one of the deadlines of ctx and head. ownTimer says that it is not ctx's, so ctx does not end then.
-func deadlineOf(ctx context.Context, head *call.Head) (deadline time.Time, ownTimer bool) {
-	deadline = head.Deadline
-	if d, ok := ctx.Deadline(); ok && (deadline.IsZero() || !deadline.Before(d)) {
-		return d, false
-	}
-	return deadline, !deadline.IsZero()
-}

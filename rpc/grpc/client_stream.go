@@ -35,7 +35,7 @@ func (c *clientConn) Open(ctx context.Context, head *call.Head) (call.ClientStre
 	s := &clientStream{clientCall: clientCall{pipe: newPipe(&c.link), conn: c}, compression: head.Compression, headed: make(chan struct{})}
 	var ownTimer bool
 	var timeout <-chan time.Time
-	if s.deadline, ownTimer = deadlineOf(ctx, head); ownTimer {
+	if s.deadline, ownTimer = head.EarlierDeadline(ctx); ownTimer {
 		t := time.NewTimer(time.Until(s.deadline))
 		defer t.Stop()
 		timeout = t.C

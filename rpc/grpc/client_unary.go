@@ -72,7 +72,7 @@ func (u *unaryCall) do(ctx context.Context, head *call.Head, data []byte) *call.
 	}
 	var timeout <-chan time.Time
 	var ownTimer bool
-	if u.deadline, ownTimer = deadlineOf(ctx, head); ownTimer {
+	if u.deadline, ownTimer = head.EarlierDeadline(ctx); ownTimer {
 		left := time.Until(u.deadline)
 		if left <= 0 {
 			return deadlineExceeded()

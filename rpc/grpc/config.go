@@ -1,6 +1,7 @@
 package grpc
 
 import (
+	"cmp"
 	"time"
 
 	"example.com/ferry/internal/grpcwire"
@@ -21,16 +22,17 @@ type Config struct {
 	// waits until there is room for MaxMessage, up to RequestTimeout. Zero means 64 MiB.
 	MaxHeld int `yaml:"max_held,omitempty" schema:"min=0"`
 
-	// MaxServerHeld bounds the same bytes of all connections of a listener, without the first 64 KiB of each. Zero means 1 GiB.
+	// MaxServerHeld bounds the same bytes of all connections of a listener, without the first 64 KiB of each. A connection may hold as much as
+	// all of them leave free: one alone half of it. Zero means 1 GiB.
 	MaxServerHeld int `yaml:"max_server_held,omitempty" schema:"min=0"`
 
-	// RequestTimeout bounds the time from the head of a unary call to the end of its request, on a server. A call that exceeds it ends
-	// with DeadlineExceeded. Zero means 1 min. Negative means no bound.
+	// RequestTimeout bounds the time from the head of a unary call to the end of its request, on a server, to two seconds. A call that exceeds
+	// it ends with DeadlineExceeded. Zero means 1 min. Negative means no bound.
 	RequestTimeout time.Duration `yaml:"request_timeout,omitempty"`
 
-	// ResponseTimeout bounds the time in which a client takes nothing of the last message of a call, on a server. The call is then reset,
-	// so that its handler does not wait longer. Messages before the last one wait as long as the call lasts: by reading slowly, the
-	// client of a stream controls its rate. Zero means 1 min. Negative means no bound.
+	// ResponseTimeout bounds the time in which a client takes nothing of the end of a response, on a server. The call is then reset, so that
+	// its handler does not wait longer, and nothing is held for it. Messages before the last one wait as long as the call lasts: by reading
+	// slowly, the client of a stream controls its rate. Zero means 1 min. Negative means no bound.
 	ResponseTimeout time.Duration `yaml:"response_timeout,omitempty"`
 
 	// MaxConnections bounds the connections of a listener. A further one is closed at once. Zero means 10000.
@@ -122,28 +124,15 @@ func (c *Config) withDefaults() Config {
 	if c != nil {
 		out = *c
 	}
-	for _, f := range []struct {
-		value *int
-		usual int
-	}{
-		{&out.MaxMessage, DefaultMaxMessage},
-		{&out.MaxHeld, DefaultMaxHeld},
-		{&out.MaxServerHeld, DefaultMaxServerHeld},
-		{&out.MaxConnections, DefaultMaxConnections},
-		{&out.MaxStreams, DefaultMaxStreams},
-		{&out.StreamWindow, DefaultStreamWindow},
-		{&out.ConnWindow, DefaultConnWindow},
-	} {
-		if *f.value == 0 {
-			*f.value = f.usual
-		}
-	}
-	if out.RequestTimeout == 0 {
-		out.RequestTimeout = DefaultRequestTimeout
-	}
-	if out.ResponseTimeout == 0 {
-		out.ResponseTimeout = DefaultResponseTimeout
-	}
+	out.MaxMessage = cmp.Or(out.MaxMessage, DefaultMaxMessage)
+	out.MaxHeld = cmp.Or(out.MaxHeld, DefaultMaxHeld)
+	out.MaxServerHeld = cmp.Or(out.MaxServerHeld, DefaultMaxServerHeld)
+	out.MaxConnections = cmp.Or(out.MaxConnections, DefaultMaxConnections)
+	out.MaxStreams = cmp.Or(out.MaxStreams, DefaultMaxStreams)
+	out.StreamWindow = cmp.Or(out.StreamWindow, DefaultStreamWindow)
+	out.ConnWindow = cmp.Or(out.ConnWindow, DefaultConnWindow)
+	out.RequestTimeout = cmp.Or(out.RequestTimeout, DefaultRequestTimeout)
+	out.ResponseTimeout = cmp.Or(out.ResponseTimeout, DefaultResponseTimeout)
 	return out
 }
 

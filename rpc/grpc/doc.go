@@ -14,6 +14,5 @@ package grpc
 
 // Files: gRPC on internal/h2conn, both sides. pipe.go has the messages of a call in both directions, on one stream. The
 // client: client_conn.go is a connection, client_unary.go a call with one message each way, client_stream.go any other. The
-// server: listener.go accepts and drains, server_conn.go begins calls, server_call.go is one of them, gathering.go bounds
-// how long its request takes. metadata.go, status.go, timeout.go, content.go and message.go are what gRPC writes in HTTP/2,
+// server: listener.go accepts and drains, server_conn.go begins calls, server_call.go is one of them. metadata.go, status.go, timeout.go, content.go and message.go are what gRPC writes in HTTP/2,
 // on internal/grpcwire. reflection/ describes a server's methods. interop/ tests it against grpc-go's own client and server.

@@ -2,11 +2,15 @@ package grpc_test
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry/internal/compress"
+	"example.com/ferry/internal/h2conn"
+	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
 )
@@ -123,6 +127,66 @@ func TestServerHolds(t *testing.T) {
 	if err := <-small; err != nil {
 		t.Errorf("a small call: %v", err)
 	}
+}
+
+// TestShares: a connection that takes all the memory that it gets leaves room to another one.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	const size, calls = 1 << 20, 12
+	svc := newReading(0)
+	svc.unary("test.Echo.Other", func(_ context.Context, s call.ServerStream) ([]byte, *call.Status, call.Metadata) {
+		_, err := s.Recv()
+		return []byte{}, call.StatusOf(err), nil
+	})
+	r := newRig(t, svc, &grpc.Config{MaxServerHeld: 8 * size}, nil)
+	results := make(chan error, calls)
+	for range calls {
+		go func() {
+			_, _, err := invoke(t.Context(), r.conn, head(echoMethod), make([]byte, size))
+			results <- err
+		}()
+	}
+	for range calls / 3 {
+		wantCode(t, <-results, call.ResourceExhausted)
+	}
+	if _, _, err := invoke(t.Context(), r.dial(t, nil), head("test.Echo.Other"), make([]byte, size)); err != nil {
+		t.Errorf("a call of another connection: %v", err)
+	}
+	close(svc.gate)
+}
+
+// TestUnreadEnds: what a client with a small window leaves of many small responses counts for its connection, and is given up in the end. Not
+// with unary calls: the objects that those leave for other tests would belong to this bubble.
+func TestUnreadEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size, calls = 20 << 10, 20
+		svc := newReading(size)
+		svc.service[echoMethod].serverStreams = true
+		close(svc.gate)
+		r := newRig(t, svc, &grpc.Config{MaxHeld: calls * size / 2, ResponseTimeout: 3 * time.Second}, nil)
+		nc, err := r.transport.Dial(t.Context(), r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newRawClientWith(t, nc, &h2conn.Config{HTTP2: http2.Config{StreamWindow: 1}})
+		c.holdWindow = true
+		for range calls {
+			c.begin(t, request(message(0, "a")))
+		}
+		synctest.Wait()
+		large := request(message(0, strings.Repeat("a", 1<<16-1)))
+		if got := c.send(t, large); got.get("grpc-status") != "8" {
+			t.Errorf("while %d bytes wait, a large call gets status %q and reset %v, want 8", calls*size, got.get("grpc-status"), got.reset)
+		}
+		for range calls {
+			if got := c.next(t); got.reset == 0 {
+				t.Errorf("an unread response gets status %q, want a reset", got.get("grpc-status"))
+			}
+		}
+		if got := c.send(t, large); got.reset == 0 {
+			t.Errorf("after them, a large call gets status %q, want its response to wait for the window", got.get("grpc-status"))
+		}
+	})
 }
 
 // TestUnreadResponse: a client that gives no window for a large response does not hold the handler for ever. A client that takes some of it

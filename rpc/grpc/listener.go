@@ -72,7 +72,9 @@ func (l *listener) serve(nc net.Conn) {
 		c.peer.TLS = &state
 	}
 	c.cfg, c.server, c.account = l.cfg, true, held.New(l.held, l.cfg.MaxHeld)
-	c.h2 = h2conn.Server(nc, l.cfg.connection(), c)
+	cfg := l.cfg.connection()
+	cfg.StallTimeout = l.cfg.ResponseTimeout
+	c.h2 = h2conn.Server(nc, cfg, c)
 	c.peer.Ended = c.h2.Done()
 	if l.cfg.Others != nil {
 		c.others = l.cfg.Others(c.h2, &c.peer)

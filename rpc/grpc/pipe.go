@@ -38,7 +38,7 @@ type pipe struct {
 
 // counts are the bytes of a pipe that its connection's account has.
 type counts struct {
-	all      int  // of in, of taken, and of a response that is written
+	all      int  // of in, of taken, and of messages whose rest Send or Finish holds
 	taken    int  // of taken alone
 	expanded int  // of expanded, or reserved for it
 	closed   bool // the call has ended: what is left to its handler is not counted
@@ -348,5 +348,10 @@ func (p *pipe) send(message []byte, compressed, end bool, until h2conn.Until) bo
 	message = message[n:]
 	p.stream.Write(first.B, end && len(message) == 0)
 	first.Release()
-	return len(message) == 0 || p.link.h2.WriteBody(p.outgoing(), message, end, until)
+	if len(message) == 0 {
+		return true
+	}
+	p.hold(len(message))
+	defer p.hold(-len(message))
+	return p.link.h2.WriteBody(p.outgoing(), message, end, until)
 }

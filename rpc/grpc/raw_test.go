@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.com/ferry/internal/h2conn"
 	"example.com/ferry/protocol/http2"
@@ -74,8 +75,13 @@ type rawClient struct {
 
 func newRawClient(t *testing.T, nc net.Conn) *rawClient {
 	t.Helper()
-	c := &rawClient{done: make(chan rawMessage, 1)}
-	c.conn = h2conn.Client(nc, nil, c)
+	return newRawClientWith(t, nc, nil)
+}
+
+func newRawClientWith(t *testing.T, nc net.Conn, cfg *h2conn.Config) *rawClient {
+	t.Helper()
+	c := &rawClient{done: make(chan rawMessage, 100)}
+	c.conn = h2conn.Client(nc, cfg, c)
 	go func() { _ = c.conn.Serve() }()
 	t.Cleanup(func() {
 		c.conn.Close(nil)
@@ -87,6 +93,25 @@ func newRawClient(t *testing.T, nc net.Conn) *rawClient {
 // send sends a request and waits for the end of its response.
 func (c *rawClient) send(t *testing.T, m *rawMessage) rawMessage {
 	t.Helper()
+	c.begin(t, m)
+	return c.next(t)
+}
+
+// next waits for the end of a response.
+func (c *rawClient) next(t *testing.T) rawMessage {
+	t.Helper()
+	select {
+	case m := <-c.done:
+		return m
+	case <-time.After(time.Minute):
+		t.Fatal("waited a minute for the end of a response")
+	}
+	return rawMessage{}
+}
+
+// begin sends a request.
+func (c *rawClient) begin(t *testing.T, m *rawMessage) {
+	t.Helper()
 	c.conn.Lock()
 	s := c.conn.HTTP2().Open()
 	if s == nil {
@@ -96,7 +121,6 @@ func (c *rawClient) send(t *testing.T, m *rawMessage) rawMessage {
 	c.got = rawMessage{}
 	m.write(s, true)
 	c.conn.Unlock()
-	return <-c.done
 }
 
 func (c *rawClient) Headers(s *http2.Stream, h *http2.Head, end bool) {
@@ -130,6 +154,7 @@ func (c *rawClient) end(s *http2.Stream, end bool) {
 	if end {
 		s.Release()
 		c.done <- c.got
+		c.got = rawMessage{}
 	}
 }
 

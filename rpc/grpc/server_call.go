@@ -33,13 +33,9 @@ type serverCall struct {
 	wire        string // content-type of the response
 	compression string // of the response
 
-	// In the list of the connection's calls that gather, while listed is set.
-	before, next *serverCall
-	since        time.Time // zero before the turn has ended in which the call was added
-	listed       bool
-
 	// These fields are guarded by the lock of the connection.
 	running    bool
+	since      time.Time // of the first tick while the call gathers
 	finished   bool
 	headerSent bool
 	header     call.Metadata
@@ -129,7 +125,6 @@ func (sc *serverCall) fail(status *call.Status) {
 		sc.ctx.End(context.Canceled)
 		return
 	}
-	sc.conn.gathering.remove(sc)
 	sc.write(nil, false, status, nil)
 	sc.drop()
 	sc.ctx.End(context.Canceled)
@@ -140,7 +135,6 @@ func (sc *serverCall) fail(status *call.Status) {
 func (sc *serverCall) reset(why http2.StreamError) {
 	sc.dropArrived()
 	if !sc.running {
-		sc.conn.gathering.remove(sc)
 		sc.drop()
 		sc.ctx.End(context.Canceled)
 		sc.recycle()
@@ -248,7 +242,8 @@ func (sc *serverCall) writeHead(e *http2.Encoder) {
 }
 
 // Finish ends the call. The header, the message and the status of a short response leave in one write. A message of more than 32 KiB waits
-// for the client's credit, as in Send: a client that reads nothing cannot make the server queue large responses.
+// for the client's credit, as in Send: a client that reads nothing cannot make the server queue large responses. What is queued in the end
+// is counted by serverConn.Hold, and h2conn.Config.StallTimeout bounds its time.
 func (sc *serverCall) Finish(last []byte, status *call.Status, trailer call.Metadata) {
 	if err := trailer.Check(); err != nil {
 		last, trailer = nil, nil
@@ -293,7 +288,6 @@ func (sc *serverCall) write(last []byte, compressed bool, status *call.Status, t
 		wait := h2conn.Until{}
 		if len(last) >= h2conn.Piece {
 			wait.Done, wait.Idle = sc.ctx.Done(), sc.link.cfg.ResponseTimeout
-			sc.hold(len(last))
 		}
 		if !sc.send(last, compressed, false, wait) {
 			return

@@ -22,11 +22,13 @@ type serverConn struct {
 
 	others     http2.Handler // of requests that are not gRPC; nil if there is none
 	othersTurn h2conn.Turner // others, if it is one
-
-	gathering gathering
 }
 
-var _ http2.Handler = (*serverConn)(nil)
+var (
+	_ http2.Handler = (*serverConn)(nil)
+	_ h2conn.Holder = (*serverConn)(nil)
+	_ h2conn.Ticker = (*serverConn)(nil)
+)
 
 // request is what the head of a request says.
 type request struct {
@@ -76,7 +78,6 @@ func (c *serverConn) Headers(s *http2.Stream, h *http2.Head, end bool) {
 		c.start(sc)
 		return
 	}
-	c.gathering.add(sc)
 	if end {
 		sc.gather()
 	}
@@ -149,7 +150,6 @@ func (c *serverConn) refuse(s *http2.Stream, httpStatus int, status *call.Status
 
 // start lets the handler of a call begin.
 func (c *serverConn) start(sc *serverCall) {
-	c.gathering.remove(sc)
 	sc.running = true
 	c.started = append(c.started, sc)
 }
@@ -164,8 +164,27 @@ func (c *serverConn) Turn() {
 	if c.othersTurn != nil {
 		c.othersTurn.Turn()
 	}
-	c.watchRequests()
 }
+
+// Tick ends the calls whose requests were not complete in time: without it, a client could keep what it has sent in memory.
+func (c *serverConn) Tick(now time.Time) {
+	limit := c.cfg.RequestTimeout
+	if limit < 0 {
+		return
+	}
+	c.h2.HTTP2().Each(func(s *http2.Stream) {
+		switch sc, ok := s.User.(*serverCall); {
+		case !ok || sc.running:
+		case sc.since.IsZero():
+			sc.since = now
+		case now.Sub(sc.since) >= limit:
+			sc.fail(statusf(call.DeadlineExceeded, "grpc: the request was not complete after %v", limit))
+		}
+	})
+}
+
+// Hold counts what waits for the client in the queues of streams.
+func (c *serverConn) Hold(n int) { c.account.Add(n) }
 
 // spared is the number of bytes that a call may hold although its connection holds more than MaxHeld. A few large calls must not
 // end all small ones.
@@ -187,8 +206,8 @@ func (c *serverConn) Data(s *http2.Stream, piece []byte, end bool) {
 	if end {
 		sc.end(nil)
 	}
-	if c.account.Full() && sc.arrived() > spared {
-		sc.fail(statusf(call.ResourceExhausted, "grpc: the messages that this connection holds exceed max_held, %d bytes, or those of the server max_server_held, %d: send less at once",
+	if sc.arrived() > spared && c.account.Full() {
+		sc.fail(statusf(call.ResourceExhausted, "grpc: the messages that this connection holds exceed max_held, %d bytes, or its share of max_server_held, %d: send less at once",
 			c.cfg.MaxHeld, c.cfg.MaxServerHeld))
 		return
 	}

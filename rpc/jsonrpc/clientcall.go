@@ -54,11 +54,7 @@ func (c *conn) Call(ctx context.Context, head *call.Head, data []byte, resp *cal
 		return &call.Status{Code: call.Unavailable, Message: err.Error()}
 	}
 	defer c.end()
-	if cc.deadline = head.Deadline; cc.deadline.IsZero() {
-		cc.deadline, _ = ctx.Deadline()
-	} else if at, ok := ctx.Deadline(); ok && at.Before(cc.deadline) {
-		cc.deadline = at
-	}
+	cc.deadline, _ = head.EarlierDeadline(ctx)
 	unsent, err := cc.exchange(ctx, data, resp)
 	cc.body.Release()
 	if err == nil {

@@ -45,8 +45,8 @@ type request struct {
 	method  string
 	fields  []h1conn.Field
 	peer    call.Peer
-	plain   string   // method of a plain call; "" for JSON-RPC
-	account *account // of the connection, which has other requests at the same time; nil if it has none
+	plain   string       // method of a plain call; "" for JSON-RPC
+	account *held.Shared // of the connection, which has other requests at the same time; nil if it has none
 }
 
 // carrier is what a request has come with.
@@ -59,27 +59,6 @@ type carrier interface {
 	End()
 }
 
-// account counts the bytes that a connection holds.
-type account struct {
-	mu   sync.Mutex // may be locked while the lock of a connection is held
-	held held.Account
-}
-
-func newAccount(s *held.Server) *account { return &account{held: held.New(s, math.MaxInt)} }
-
-func (a *account) add(n int) {
-	a.mu.Lock()
-	a.held.Add(n)
-	a.mu.Unlock()
-}
-
-// spares reports whether n more bytes are free of charge.
-func (a *account) spares(n int) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.held.Held()+n <= held.Spared
-}
-
 // exchange is one HTTP request and its response.
 type exchange struct {
 	*handler
@@ -87,9 +66,9 @@ type exchange struct {
 	content  string // content type
 	encoding string // content encoding: "", gzip or zstd
 	head     call.Head
-	own      account // if the connection has none
-	holds    int     // bytes that its account has for it
-	admitted bool    // the service serves the caller
+	own      held.Shared // if the connection has none
+	holds    int         // bytes that its account has for it
+	admitted bool        // the service serves the caller
 	response h1conn.Response
 	memory   *bufpool.Buf    // of the body of the response; nil if it has its own
 	usual    [2]h1conn.Field // memory of the fields of the usual response
@@ -112,7 +91,7 @@ func (h *handler) handle(r request) (response h1conn.Response) {
 	}
 	e := exchange{handler: h, request: r}
 	if r.account == nil {
-		e.own.held = held.New(h.held, math.MaxInt)
+		e.own = held.NewShared(h.held, math.MaxInt)
 		e.account = &e.own
 	}
 	defer func() { // also when a handler panics
@@ -207,13 +186,13 @@ func contentType(field string) (content string, ok bool) {
 // hold counts bytes more, or fewer.
 func (e *exchange) hold(bytes int) {
 	e.holds += bytes
-	e.account.add(bytes)
+	e.account.Add(bytes)
 }
 
-// Take counts memory before it is taken. Only callers that the service serves get more than what is spared, of a connection. A full server refuses requests
-// that need more than that themselves.
+// Take counts memory before it is taken. Only callers that the service serves get more than what is spared, of a connection. A connection
+// that has used up its share of the server's memory gets no request that needs more than that itself.
 func (e *exchange) Take(bytes int) error {
-	if !e.account.spares(bytes) {
+	if !e.account.Spares(bytes) {
 		if a, ok := e.service.(call.Admitter); ok && !e.admitted {
 			if err := a.Admit(context.Background(), &e.head, &e.peer); err != nil {
 				return call.StatusOf(err)
@@ -221,10 +200,10 @@ func (e *exchange) Take(bytes int) error {
 			e.admitted = true
 		}
 	}
-	if e.holds+bytes > held.Spared && e.account.held.ServerFull() {
+	if e.hold(bytes); e.holds > held.Spared && e.account.Full() {
+		e.hold(-bytes)
 		return errFull
 	}
-	e.hold(bytes)
 	return nil
 }
 
@@ -266,10 +245,10 @@ func (e *exchange) tooLarge() error {
 }
 
 // errFull is the error of a body for which there is no memory.
-var errFull = errors.New("jsonrpc: the server holds as much as it may")
+var errFull = errors.New("jsonrpc: the connection has no more memory of the server")
 
 func (e *exchange) full() error {
-	return call.Errorf(call.ResourceExhausted, "the server holds more than %d bytes for all requests: send less at once, or try again", e.MaxServerHeld)
+	return call.Errorf(call.ResourceExhausted, "the connection has used its share of the %d bytes that the server holds for all requests: send less at once, or try again", e.MaxServerHeld)
 }
 
 // single handles a body that is one request.

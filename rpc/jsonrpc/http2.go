@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/internal/callctx"
+	"example.com/ferry/rpc/internal/held"
 )
 
 // OnHTTP2 returns a function that handles the requests of a connection of HTTP/2 for s, as Listen does. It serves the requests that are not gRPC of a
@@ -33,15 +35,18 @@ type http2Conn struct {
 	*handler
 	h2      *h2conn.Conn
 	peer    *call.Peer
-	account *account
+	account held.Shared
 	running sync.WaitGroup // the requests
 	begun   []*http2Request
 }
 
-var _ http2.Handler = (*http2Conn)(nil)
+var (
+	_ http2.Handler = (*http2Conn)(nil)
+	_ h2conn.Holder = (*http2Conn)(nil)
+)
 
 func newHTTP2Conn(h *handler, peer *call.Peer) *http2Conn {
-	return &http2Conn{handler: h, peer: peer, account: newAccount(h.held)}
+	return &http2Conn{handler: h, peer: peer, account: held.NewShared(h.held, math.MaxInt)}
 }
 
 // http2Request is one request. Its stream, and what has arrived, are guarded by the lock of the connection.
@@ -115,7 +120,7 @@ func (c *http2Conn) Data(s *http2.Stream, p []byte, end bool) {
 		return
 	}
 	r.arrived = append(r.arrived, p...)
-	c.account.add(len(p))
+	c.account.Add(len(p))
 	r.whole = r.whole || end
 	signal(r.readable)
 }
@@ -138,8 +143,11 @@ func (c *http2Conn) Writable(s *http2.Stream) {
 	}
 }
 
-// Sent ends a request whose response had to wait for the client.
-func (c *http2Conn) Sent(s *http2.Stream) { c.Writable(s) }
+// Sent does nothing: the response does not use the stream any more.
+func (*http2Conn) Sent(*http2.Stream) {}
+
+// Hold counts what waits for the client in the queues of streams.
+func (c *http2Conn) Hold(n int) { c.account.Add(n) }
 
 // GoAway does nothing: a client that sends no more requests still gets its responses.
 func (c *http2Conn) GoAway(uint32, http2.Code) {}
@@ -153,7 +161,7 @@ func signal(c chan struct{}) {
 
 // drop discards what has arrived. It needs the lock.
 func (r *http2Request) drop() {
-	r.conn.account.add(-len(r.arrived))
+	r.conn.account.Add(-len(r.arrived))
 	r.arrived = nil
 }
 
@@ -161,7 +169,7 @@ func (r *http2Request) drop() {
 func (r *http2Request) run() {
 	c := r.conn
 	defer c.running.Done()
-	response := c.serve(r.path, request{carrier: r, method: r.method, fields: r.fields, peer: *c.peer, account: c.account})
+	response := c.serve(r.path, request{carrier: r, method: r.method, fields: r.fields, peer: *c.peer, account: &c.account})
 	r.respond(&response)
 	if response.Done != nil {
 		response.Done()
@@ -241,7 +249,7 @@ func (r *http2Request) take() (piece []byte, whole bool, err error) {
 		return nil, false, errGone
 	}
 	piece, r.arrived = r.arrived, nil
-	c.account.add(-len(piece))
+	c.account.Add(-len(piece))
 	r.stream.Consumed(len(piece))
 	if r.expect && !r.whole && len(piece) == 0 {
 		e := r.stream.BeginHeaders()
@@ -264,7 +272,8 @@ func (r *http2Request) respond(response *h1conn.Response) {
 	r.stream.Release()
 }
 
-// write sends the response. It needs the lock, which it unlocks while the client's windows do not let the body leave: until then, the body counts as held.
+// write sends the response. It needs the lock, which it unlocks while the queue of the stream has no room for the body. What is queued in the end is counted by
+// Hold, and its time is bounded by h2conn.Config.StallTimeout.
 func (r *http2Request) write(response *h1conn.Response) {
 	e := r.stream.BeginHeaders()
 	e.Status(response.Status)
@@ -279,9 +288,6 @@ func (r *http2Request) write(response *h1conn.Response) {
 	e.End(empty)
 	if !empty {
 		outgoing := h2conn.Outgoing{Writable: r.writable, Stream: func() (*http2.Stream, bool) { return r.stream, !r.gone }}
-		until := h2conn.Until{Idle: r.conn.BodyTimeout}
-		if r.conn.h2.WriteBody(outgoing, response.Body, true, until) {
-			r.conn.h2.AwaitSent(outgoing, until)
-		}
+		r.conn.h2.WriteBody(outgoing, response.Body, true, h2conn.Until{Idle: r.conn.BodyTimeout})
 	}
 }

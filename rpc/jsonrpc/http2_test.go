@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"example.com/ferry/internal/h2conn"
@@ -19,6 +20,7 @@ import (
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/grpc"
 	"example.com/ferry/rpc/jsonrpc"
+	"example.com/ferry/transport/memory"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -203,13 +205,14 @@ func TestHTTP2Drain(t *testing.T) {
 	}
 }
 
-// TestHTTP2Holds: bodies of one connection are bounded, while they arrive. Small requests are served meanwhile, and all of them later.
+// TestHTTP2Holds: bodies of one connection are bounded, while they arrive. Small requests, and those of other connections, are served meanwhile,
+// and all of them later.
 func TestHTTP2Holds(t *testing.T) {
 	t.Parallel()
-	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{MaxServerHeld: 1 << 20})
+	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{MaxServerHeld: 12 << 20})
 	client := http2Client(t)
 	const size = 1 << 20
-	statuses := make(chan string, 8)
+	statuses := make(chan string, 16)
 	var bodies []*io.PipeWriter
 	for range cap(statuses) {
 		r, w := io.Pipe()
@@ -223,22 +226,30 @@ func TestHTTP2Holds(t *testing.T) {
 			statuses <- fmt.Sprintf("%.3s %v", text, err)
 		}()
 	}
-	for range 5 {
-		if got := <-statuses; got != "503 <nil>" {
-			t.Errorf("got %q, want 503", got)
+	for range cap(statuses) - 6 { // the connection gets half of the memory
+		select {
+		case got := <-statuses:
+			if got != "503 <nil>" {
+				t.Errorf("got %q, want 503", got)
+			}
+		case <-time.After(limit):
+			t.Fatal("more than 6 MiB of bodies wait")
 		}
 	}
-	call := func(body string) string {
+	call := func(client *http.Client, body string) string {
 		text, _, err := send(client, postRequest(t.Context(), t, "http://"+addr+"/", strings.NewReader(body)))
 		return fmt.Sprintf("%s %v", text, err)
 	}
-	if got := call(`{"jsonrpc":"2.0","method":"Greeter.Sum","params":[1,2],"id":1}`); !strings.Contains(got, `"result":3`) {
+	if got := call(client, `{"jsonrpc":"2.0","method":"Greeter.Sum","params":[1,2],"id":1}`); !strings.Contains(got, `"result":3`) {
 		t.Errorf("a small request: got %s", got)
+	}
+	if got := call(http2Client(t), strings.Repeat(" ", size)); !strings.HasPrefix(got, "200 ") {
+		t.Errorf("a large request of another connection: got %s", got)
 	}
 	for _, w := range bodies {
 		_ = w.CloseWithError(io.ErrUnexpectedEOF)
 	}
-	await(t, "room for a large request", func() bool { return strings.HasPrefix(call(strings.Repeat(" ", size)), "200 ") })
+	await(t, "room for a large request", func() bool { return strings.HasPrefix(call(client, strings.Repeat(" ", size)), "200 ") })
 }
 
 // TestHTTP2SlowBody has a client that does not send the rest of its body.
@@ -362,48 +373,55 @@ func TestHTTP2SlowReader(t *testing.T) {
 			return grpc.Protocol{Config: &grpc.Config{MaxStreams: 1, Others: p.OnHTTP2(newServer(t))}}
 		}, reader{takes: true}, time.Hour, "whole"},
 	} {
-		addr, l := listen(t, newServer(t), row.protocol(jsonrpc.Protocol{BodyTimeout: row.timeout}))
-		nc, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		row.reader.ended = make(chan string, 1)
-		c := h2conn.Client(nc, &h2conn.Config{HTTP2: http2.Config{StreamWindow: 1}}, &row.reader)
-		served := make(chan error, 1)
-		go func() { served <- c.Serve() }()
-		request := func() string {
-			c.Lock()
-			s := c.HTTP2().Open()
-			if s == nil { // the server has no place
+		synctest.Test(t, func(t *testing.T) {
+			network := memory.New(nil)
+			l, err := newServer(t).Listen(t.Context(), row.protocol(jsonrpc.Protocol{BodyTimeout: row.timeout}), network, "server")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			nc, err := network.Dial(t.Context(), "server")
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.reader.ended = make(chan string, 1)
+			c := h2conn.Client(nc, &h2conn.Config{HTTP2: http2.Config{StreamWindow: 1}}, &row.reader)
+			served := make(chan error, 1)
+			go func() { served <- c.Serve() }()
+			request := func() string {
+				c.Lock()
+				s := c.HTTP2().Open()
+				if s == nil { // the server has no place
+					c.Unlock()
+					return "refused"
+				}
+				e := s.BeginHeaders()
+				e.Method([]byte("POST"))
+				e.Scheme([]byte("http"))
+				e.Path([]byte("/greeter.Greeter/Hello"))
+				e.Authority([]byte("a"))
+				e.FieldString("content-type", "application/json")
+				e.End(false)
+				s.Write([]byte(`{"name":"Bo"}`), true)
 				c.Unlock()
-				return "refused"
+				select {
+				case got := <-row.reader.ended:
+					return got
+				case <-time.After(limit):
+					return "without an end"
+				}
 			}
-			e := s.BeginHeaders()
-			e.Method([]byte("POST"))
-			e.Scheme([]byte("http"))
-			e.Path([]byte("/greeter.Greeter/Hello"))
-			e.Authority([]byte("a"))
-			e.FieldString("content-type", "application/json")
-			e.End(false)
-			s.Write([]byte(`{"name":"Bo"}`), true)
-			c.Unlock()
-			select {
-			case got := <-row.reader.ended:
-				return got
-			case <-time.After(limit):
-				return "without an end"
+			if got := request(); got != row.want {
+				t.Fatalf("%s: the response is %s, want %s", row.name, got, row.want)
 			}
-		}
-		if got := request(); got != row.want {
-			t.Fatalf("%s: the response is %s, want %s", row.name, got, row.want)
-		}
-		await(t, "the place of the request", func() bool { return request() == row.want })
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		if err := l.Drain(ctx); err != nil {
-			t.Errorf("%s: the request is still in progress: %v", row.name, err)
-		}
-		cancel()
-		c.Close(nil)
-		<-served
+			await(t, "the place of the request", func() bool { return request() == row.want })
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			if err := l.Drain(ctx); err != nil {
+				t.Errorf("%s: the request is still in progress: %v", row.name, err)
+			}
+			cancel()
+			c.Close(nil)
+			<-served
+		})
 	}
 }

@@ -130,7 +130,7 @@ func (l *listener) serveHTTP2(c *h1conn.Conn, first []byte, peer *call.Peer) {
 	two := newHTTP2Conn(l.handler, peer)
 	two.h2 = h2conn.Server(c.NetConn(), &h2conn.Config{
 		HTTP2:         http2.Config{MaxHeader: maxHeader, MaxFields: maxFields, StreamWindow: streamWindow},
-		HeaderTimeout: headerTimeout, IdleTimeout: serverIdleTimeout, First: first,
+		HeaderTimeout: headerTimeout, IdleTimeout: serverIdleTimeout, StallTimeout: l.handler.BodyTimeout, First: first,
 	}, two)
 	l.mu.Lock()
 	l.conns[c] = two.h2

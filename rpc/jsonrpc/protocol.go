@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"time"
 
 	"example.com/ferry/rpc/call"
@@ -12,8 +13,9 @@ type Protocol struct {
 	// the HTTP status 413, a larger response with ResourceExhausted.
 	MaxMessage int
 
-	// MaxServerHeld bounds the bytes that a listener or Handler holds for all requests together: bodies, also decompressed, and responses. Above
-	// it, a request of more than 64 KiB ends with the HTTP status 503. Zero means 1 GiB.
+	// MaxServerHeld bounds the bytes that a listener or Handler holds for all requests together: bodies, also decompressed, and responses. A
+	// connection may hold as much as all of them leave free: one alone half of it. Above that, a request of more than 64 KiB ends with the HTTP
+	// status 503. Zero means 1 GiB.
 	MaxServerHeld int
 
 	// MaxBatch is the largest number of calls in a batch. Zero means 100. At most 8 of them are handled at the same time.
@@ -27,7 +29,7 @@ type Protocol struct {
 	// application/json or application/protobuf.
 	Plain bool
 
-	// BodyTimeout is how long a client may take to send the body of a request. Zero means 30 s.
+	// BodyTimeout is how long a client may take to send the body of a request, and how long it may take nothing of a response. Zero means 30 s.
 	BodyTimeout time.Duration
 }
 
@@ -59,18 +61,10 @@ const (
 
 // withDefaults returns p with its zero fields set.
 func (p Protocol) withDefaults() Protocol {
-	if p.MaxMessage == 0 {
-		p.MaxMessage = defaultMaxMessage
-	}
-	if p.MaxServerHeld == 0 {
-		p.MaxServerHeld = defaultServerHeld
-	}
-	if p.MaxBatch == 0 {
-		p.MaxBatch = defaultMaxBatch
-	}
-	if p.BodyTimeout == 0 {
-		p.BodyTimeout = defaultBodyTimeout
-	}
+	p.MaxMessage = cmp.Or(p.MaxMessage, defaultMaxMessage)
+	p.MaxServerHeld = cmp.Or(p.MaxServerHeld, defaultServerHeld)
+	p.MaxBatch = cmp.Or(p.MaxBatch, defaultMaxBatch)
+	p.BodyTimeout = cmp.Or(p.BodyTimeout, defaultBodyTimeout)
 	return p
 }
 

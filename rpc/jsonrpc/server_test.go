@@ -222,7 +222,7 @@ func TestExpansion(t *testing.T) {
 // later.
 func TestServerHolds(t *testing.T) {
 	t.Parallel()
-	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{MaxServerHeld: 1 << 20})
+	addr, _ := listen(t, newServer(t), jsonrpc.Protocol{MaxServerHeld: 2 << 20})
 	const size = 1 << 20
 	statuses := make(chan string, 8)
 	var conns []net.Conn

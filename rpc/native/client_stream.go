@@ -35,7 +35,7 @@ func (s *session) Open(ctx context.Context, head *call.Head) (call.ClientStream,
 	if ctx.Err() != nil {
 		return nil, contextStatus(ctx)
 	}
-	at, inHead := earliest(ctx, head)
+	at, inHead := head.EarlierDeadline(ctx)
 	frame, err := s.callFrame(head, at, nil)
 	if err != nil {
 		return nil, err
@@ -79,20 +79,7 @@ func (c *clientStream) Send(data []byte) error {
 	if c.sendClosed.Load() {
 		return errSendClosed
 	}
-	packed := newMessage()
-	defer packed.free()
-	data, err := pack(packed, c.compression, data)
-	if err != nil {
-		return err
-	}
-	d := wire.DataFrame{Call: c.id, Message: data}
-	if packed.compressed {
-		d.Flags = wire.FlagCompressed
-	}
-	ended, err := c.s.take(wait{ctx: c.ctx}, &c.sending, len(data)+wire.MessageOverhead)
-	if !ended && err == nil {
-		err = c.s.sendPieces(wait{ctx: c.ctx, call: &c.outgoing}, c.w, d, false)
-	}
+	ended, err := c.s.sendMessage(wait{ctx: c.ctx, call: &c.outgoing}, c.w, &c.sending, wire.DataFrame{Call: c.id, Message: data}, c.compression)
 	if ended || err != nil {
 		if err != nil { // no effect if the call has ended
 			c.s.abandon(&c.outgoing, call.StatusOf(err))

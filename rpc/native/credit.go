@@ -2,20 +2,18 @@ package native
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"example.com/ferry/rpc/call"
 )
 
-// waiters are calls that wait for a slot and for credit, oldest first.
-type waiters struct{ first, last *waiter }
-
+// waiter is a call that waits for a slot and for credit.
 type waiter struct {
-	bytes        int // 0 for a stream, which has a window of its own
-	granted      bool
-	refused      bool
-	ready        chan struct{} // closed when granted or refused
-	before, next *waiter
+	bytes   int // 0 for a stream, which has a window of its own
+	granted bool
+	refused bool
+	ready   chan struct{} // closed when granted or refused
 }
 
 // wait is how long a call waits for something: until its context ends, or the deadline passes.
@@ -65,14 +63,14 @@ func (s *session) acquire(until wait, bytes int) error {
 	case s.theirs.Calls == 0:
 		s.mu.Unlock()
 		return &call.Status{Code: call.Unimplemented, Message: "the other end serves no calls"}
-	case s.waiting.first == nil && s.mayBegin(bytes):
+	case len(s.waiting) == 0 && s.mayBegin(bytes):
 		s.slots--
 		s.credit -= bytes
 		s.mu.Unlock()
 		return nil
 	}
 	w := &waiter{bytes: bytes, ready: make(chan struct{})}
-	s.waiting.push(w)
+	s.waiting = append(s.waiting, w)
 	s.mu.Unlock()
 	err := until.on(w.ready)
 	if err == nil {
@@ -87,7 +85,7 @@ func (s *session) acquire(until wait, bytes int) error {
 	case w.granted:
 		s.release(bytes)
 	case !w.refused:
-		s.waiting.remove(w)
+		s.waiting = slices.DeleteFunc(s.waiting, func(other *waiter) bool { return other == w })
 		s.grant()
 	}
 	return err
@@ -105,8 +103,9 @@ func (s *session) release(bytes int) {
 
 // grant lets calls begin that wait, in order. If this end makes no further call, it refuses all. It is called under the lock.
 func (s *session) grant() {
-	for w := s.waiting.first; w != nil && (s.leaving || s.mayBegin(w.bytes)); w = s.waiting.first {
-		s.waiting.remove(w)
+	for len(s.waiting) > 0 && (s.leaving || s.mayBegin(s.waiting[0].bytes)) {
+		w := s.waiting[0]
+		s.waiting[0], s.waiting = nil, s.waiting[1:]
 		if s.leaving {
 			w.refused = true
 		} else {
@@ -116,31 +115,6 @@ func (s *session) grant() {
 		}
 		close(w.ready)
 	}
-}
-
-// push appends w.
-func (q *waiters) push(w *waiter) {
-	if w.before = q.last; w.before == nil {
-		q.first = w
-	} else {
-		w.before.next = w
-	}
-	q.last = w
-}
-
-// remove removes w, which is there.
-func (q *waiters) remove(w *waiter) {
-	if w.before == nil {
-		q.first = w.next
-	} else {
-		w.before.next = w.next
-	}
-	if w.next == nil {
-		q.last = w.before
-	} else {
-		w.next.before = w.before
-	}
-	w.before, w.next = nil, nil
 }
 
 // signal wakes all goroutines that wait for a change. The session's lock guards it.

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -166,18 +165,6 @@ func parseStatus(r *wire.ReplyFrame) *call.Status {
 		}
 	}
 	return s
-}
-
-// earliest returns the earlier one of the deadlines of ctx and head, or zero if there is none. inHead is set if only the deadline of
-// head ends the call in time.
-func earliest(ctx context.Context, head *call.Head) (at time.Time, inHead bool) {
-	d, ok := ctx.Deadline()
-	switch {
-	case head.Deadline.IsZero() || ok && !head.Deadline.Before(d):
-		return d, false
-	default:
-		return head.Deadline, true
-	}
 }
 
 // timeout returns the milliseconds until at, rounded up, for CALL. ok is false if at has passed.

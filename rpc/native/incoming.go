@@ -172,8 +172,8 @@ func (s *session) receive(in *incoming, flags byte, piece []byte) error {
 		s.mu.Unlock()
 		return err
 	}
-	if s.count(in, len(piece)); err == nil && in.counted > held.Spared && s.account.ServerFull() {
-		err = call.Errorf(call.ResourceExhausted, "the server holds more than %d bytes for all its callers: send less at once", s.cfg.MaxServerHeld)
+	if s.count(in, len(piece)); err == nil && in.counted > held.Spared && s.account.Full() {
+		err = call.Errorf(call.ResourceExhausted, "this connection holds more than its share of the %d bytes that the server holds for all its callers: send less at once", s.cfg.MaxServerHeld)
 	}
 	if err != nil {
 		in.failed = call.StatusOf(err)

@@ -42,7 +42,8 @@ type Protocol struct {
 	Window int
 
 	// MaxServerHeld bounds the bytes that a listener holds for all of its connections: requests that were not read, those of calls in
-	// progress, and decompressed ones, without the first 64 KiB of each connection. Above it, a call that holds more than 64 KiB ends with
+	// progress, decompressed ones, and long responses while they are sent, without the first 64 KiB of each connection. A connection may
+	// hold as much as all of them leave free: one alone half of it. Above that, a call that holds more than 64 KiB ends with
 	// ResourceExhausted. Zero means 1 GiB.
 	MaxServerHeld int
 
@@ -85,37 +86,27 @@ const dataStreams = 8
 
 // resolved returns p with its defaults.
 func (p Protocol) resolved() *Protocol {
-	for _, each := range []struct {
-		value     *int
-		otherwise int
-	}{
-		{&p.MaxMessage, 4 << 20},
-		{&p.MaxCalls, 4096},
-		{&p.Window, 16 << 20},
-		{&p.MaxServerHeld, 1 << 30},
-		{&p.StreamWindow, 256 << 10},
-	} {
-		if *each.value <= 0 {
-			*each.value = each.otherwise
-		}
-		*each.value = min(*each.value, maxLimit)
-	}
-	for _, each := range []struct {
-		value     *time.Duration
-		otherwise time.Duration
-	}{
-		{&p.Heartbeat, 15 * time.Second},
-		{&p.HandshakeTimeout, 10 * time.Second},
-		{&p.WriteTimeout, 30 * time.Second},
-	} {
-		if *each.value <= 0 {
-			*each.value = each.otherwise
-		}
-	}
+	p.MaxMessage = limit(p.MaxMessage, 4<<20)
+	p.MaxCalls = limit(p.MaxCalls, 4096)
+	p.Window = limit(p.Window, 16<<20)
+	p.MaxServerHeld = limit(p.MaxServerHeld, 1<<30)
+	p.StreamWindow = limit(p.StreamWindow, 256<<10)
+	p.Heartbeat = positive(p.Heartbeat, 15*time.Second)
+	p.HandshakeTimeout = positive(p.HandshakeTimeout, 10*time.Second)
+	p.WriteTimeout = positive(p.WriteTimeout, 30*time.Second)
 	if p.Log == nil {
 		p.Log = slog.Default()
 	}
 	return &p
+}
+
+func limit(value, otherwise int) int { return min(positive(value, otherwise), maxLimit) }
+
+func positive[T int | time.Duration](value, otherwise T) T {
+	if value <= 0 {
+		return otherwise
+	}
+	return value
 }
 
 // dialError returns the error of a handshake. A server that has refused the client gives Unauthenticated.

@@ -48,7 +48,7 @@ func (v *server) admit(s *session, c *peer.Conn, limits wire.CallLimits, remote 
 	s.init(v.cfg, limits, 0)
 	s.peer, s.remote, s.service, s.workers = c, remote, v.service, &v.workers
 	s.ended = v.remove
-	s.account = held.New(v.held, maxLimit) // Window is the connection's limit
+	s.account = held.New(v.held, maxLimit)
 	v.mu.Lock()
 	if v.draining {
 		v.mu.Unlock()

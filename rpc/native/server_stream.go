@@ -164,28 +164,15 @@ func (in *incoming) SetHeader(md call.Metadata) error {
 
 // Send sends a response.
 func (in *incoming) Send(data []byte) error {
-	s := in.s
-	packed := newMessage()
-	defer packed.free()
-	data, err := pack(packed, in.head.Compression, data)
-	if err != nil {
-		return err
-	}
 	d := wire.DataFrame{Call: in.id, Message: data}
-	if packed.compressed {
-		d.Flags = wire.FlagCompressed
-	}
 	if err := in.addHeader(&d); err != nil {
 		return err
 	}
-	ended, err := s.take(wait{ctx: in.ctx}, &in.sending, len(data)+wire.MessageOverhead)
-	switch {
-	case ended:
+	ended, err := in.s.sendMessage(wait{ctx: in.ctx}, in.w, &in.sending, d, in.head.Compression)
+	if ended {
 		return errFinished
-	case err != nil:
-		return err
 	}
-	return s.sendPieces(wait{ctx: in.ctx}, in.w, d, false)
+	return err
 }
 
 // addHeader adds the header to d if it was not sent. The error is a *call.Status.
@@ -298,6 +285,8 @@ func (in *incoming) sendFirstPieces(r *wire.ReplyFrame) error {
 	s := in.s
 	n := (len(r.Message) - 1) / s.piece * s.piece
 	if n > 0 {
+		s.hold(n)
+		defer s.hold(-n)
 		d := wire.DataFrame{Flags: r.Flags, Call: in.id, Message: r.Message[:n]}
 		idle := wait{ctx: in.ctx, at: time.Now().Add(s.cfg.WriteTimeout)}
 		if _, err := s.take(idle, &in.sending, len(r.Message)+wire.MessageOverhead); err != nil {

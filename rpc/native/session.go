@@ -49,9 +49,9 @@ type session struct {
 	mu       sync.Mutex
 	outgoing map[uint32]*outgoing // calls that this end makes, until their REPLY
 	nextID   uint32
-	slots    int // further calls that may be in progress
-	credit   int // bytes of the peer's window that are left
-	waiting  waiters
+	slots    int           // further calls that may be in progress
+	credit   int           // bytes of the peer's window that are left
+	waiting  []*waiter     // oldest first
 	leaving  bool          // this end makes no further call: an end drains, or Close was called
 	closing  chan struct{} // closed when leaving is set or the connection is lost
 	lost     error         // why the connection ended
@@ -69,6 +69,7 @@ func (s *session) init(cfg *Protocol, theirs wire.CallLimits, parity uint32) {
 	s.slots, s.credit = int(min(theirs.Calls, maxLimit)), int(min(theirs.Window, maxLimit))
 	s.streamWindow = int(min(theirs.StreamWindow, maxLimit))
 	s.closing = make(chan struct{})
+	s.account = held.New(nil, maxLimit) // the windows are this end's limits
 }
 
 // maxLimit bounds the limits of the peer, because an int may have 32 bits.
@@ -231,6 +232,34 @@ func (s *session) sendPieces(until wait, w *peer.FrameWriter, d wire.DataFrame, 
 		}
 		d.Flags, d.Extension = 0, nil
 	}
+}
+
+// sendMessage sends the message of d, compressed, once w has credit for it. ended is set if w is closed. The error is errEnded or a
+// *call.Status.
+func (s *session) sendMessage(until wait, to *peer.FrameWriter, w *window, d wire.DataFrame, compression string) (ended bool, err error) {
+	packed := newMessage()
+	defer packed.free()
+	if d.Message, err = pack(packed, compression, d.Message); err != nil {
+		return false, err
+	}
+	if packed.compressed {
+		d.Flags |= wire.FlagCompressed
+	}
+	if len(d.Message) > s.piece {
+		s.hold(len(d.Message))
+		defer s.hold(-len(d.Message))
+	}
+	if ended, err = s.take(until, w, len(d.Message)+wire.MessageOverhead); ended || err != nil {
+		return ended, err
+	}
+	return false, s.sendPieces(until, to, d, false)
+}
+
+// hold counts n bytes of a message of several pieces while it is sent.
+func (s *session) hold(n int) {
+	s.mu.Lock()
+	s.account.Add(n)
+	s.mu.Unlock()
 }
 
 // errEnded means that a call has ended before its message was sent.

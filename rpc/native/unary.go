@@ -40,7 +40,7 @@ func (s *session) unary(ctx context.Context, head *call.Head, data []byte, o *ou
 	if ctx.Err() != nil {
 		return true, contextStatus(ctx)
 	}
-	at, inHead := earliest(ctx, head)
+	at, inHead := head.EarlierDeadline(ctx)
 	var space [256]byte
 	frame, err := s.callFrame(head, at, space[:0])
 	if err != nil {

@@ -1,7 +1,9 @@
 package relay
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"strings"
 	"sync"
 
@@ -15,7 +17,7 @@ type Gate struct {
 	// Dial connects a client. token is what the client has sent as "authorization: Bearer TOKEN", or empty; it is not passed on.
 	Dial func(ctx context.Context, token string, peer *call.Peer) (call.Conn, error)
 
-	// MaxHeld is as for Upstream, for all clients together.
+	// MaxHeld is as for Upstream, for all clients together. Each connection of a client may hold as much as all of them leave free.
 	MaxHeld int
 
 	mu       sync.Mutex
@@ -87,9 +89,10 @@ func (g *Gate) begin(token string, peer call.Peer) *session {
 	u := g.sessions[peer.Ended][token]
 	if u == nil {
 		if g.held == nil {
-			g.held = newAccount(g.MaxHeld)
+			g.held = held.NewServer(cmp.Or(g.MaxHeld, defaultMaxHeld))
 		}
-		u = &session{Upstream: Upstream{Name: "the node", held: g.held, Dial: func(ctx context.Context) (call.Conn, error) { return g.Dial(ctx, token, &peer) }}}
+		account := held.NewShared(g.held, math.MaxInt)
+		u = &session{Upstream: Upstream{Name: "the node", held: &account, Dial: func(ctx context.Context) (call.Conn, error) { return g.Dial(ctx, token, &peer) }}}
 		if peer.Ended != nil {
 			g.add(u, token, peer.Ended)
 		}

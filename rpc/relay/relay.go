@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math"
 	"slices"
 	"sync"
 
@@ -14,12 +13,12 @@ import (
 
 // pass makes the call of s over conn, with the head next, and finishes s when it has ended. If it returns an error, no server has begun the call
 // and s is not finished, so that another conn may be tried.
-func pass(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.Head, all *held.Server) error {
+func pass(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.Head, account *held.Shared) error {
 	out, err := conn.Open(ctx, next)
 	if err != nil {
 		return err
 	}
-	p := &passing{s: s, out: out, sending: held.New(all, math.MaxInt), receiving: held.New(all, math.MaxInt)}
+	p := &passing{s: s, out: out, account: account}
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
@@ -50,10 +49,9 @@ func passed(m call.Metadata) call.Metadata {
 
 // passing is a call that is passed on.
 type passing struct {
-	s         call.ServerStream
-	out       call.ClientStream
-	sending   held.Account // of request
-	receiving held.Account // of responses
+	s       call.ServerStream
+	out     call.ClientStream
+	account *held.Shared
 
 	mu     sync.Mutex // held by requests while it uses a message
 	ended  bool
@@ -76,23 +74,23 @@ func (p *passing) request() (more bool) {
 		p.out.Cancel()
 		return false
 	}
-	if p.failed = full(&p.sending, data); p.failed != nil {
+	if p.failed = hold(p.account, data); p.failed != nil {
 		p.out.Cancel()
 		return false
 	}
 	err = p.out.Send(data)
-	p.sending.Add(-len(data))
+	p.account.Add(-len(data))
 	return err == nil
 }
 
-// full counts a message until it is sent. It returns a status if all calls hold so much that a large message cannot wait, too, for one that reads slowly.
-func full(a *held.Account, data []byte) *call.Status {
+// hold counts a message until it is sent. It returns a status if the client's calls hold so much that a large message cannot wait, too, for one that reads slowly.
+func hold(a *held.Shared, data []byte) *call.Status {
 	a.Add(len(data))
-	if len(data) <= held.Spared || !a.ServerFull() {
-		return nil
+	if len(data) > held.Spared && a.Full() {
+		a.Add(-len(data))
+		return &call.Status{Code: call.ResourceExhausted, Message: "messages of other calls, which are read slowly, use all memory for calls that are passed on: try again"}
 	}
-	a.Add(-len(data))
-	return &call.Status{Code: call.ResourceExhausted, Message: "messages of other calls, which are read slowly, use all memory for calls that are passed on: try again"}
+	return nil
 }
 
 // responses passes on the messages of the server, and returns the status of the call.
@@ -106,11 +104,11 @@ func (p *passing) responses() *call.Status {
 		if data, err = p.out.Recv(); err != nil {
 			break
 		}
-		if s := full(&p.receiving, data); s != nil {
+		if s := hold(p.account, data); s != nil {
 			return s
 		}
 		err = p.s.Send(data)
-		p.receiving.Add(-len(data))
+		p.account.Add(-len(data))
 	}
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -119,14 +117,12 @@ func (p *passing) responses() *call.Status {
 }
 
 // passUnary is pass for a conn that has only calls with one message in each direction.
-func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.Head, all *held.Server) {
+func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *call.Head, account *held.Shared) {
 	var resp call.Response
 	defer resp.Release()
-	account := held.New(all, math.MaxInt) // of the request, and then of the response
-	defer func() { account.Add(-account.Held()) }()
 	data, err := only(s)
 	if err == nil {
-		if refused := full(&account, data); refused != nil {
+		if refused := hold(account, data); refused != nil {
 			err = refused
 		} else {
 			err = conn.Call(ctx, next, data, &resp)
@@ -134,8 +130,10 @@ func passUnary(ctx context.Context, s call.ServerStream, conn call.Conn, next *c
 		}
 	}
 	if err == nil {
-		if refused := full(&account, resp.Data); refused != nil {
+		if refused := hold(account, resp.Data); refused != nil {
 			err = refused
+		} else {
+			defer account.Add(-len(resp.Data))
 		}
 	}
 	if header := passed(resp.Header); err == nil && len(header) > 0 {

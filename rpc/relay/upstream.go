@@ -22,13 +22,14 @@ type Upstream struct {
 	// Unary says that its connections carry only calls with one message in each direction.
 	Unary bool
 
-	// MaxHeld bounds the bytes of messages that were read and are not sent yet, of all calls together and without the first 64 KiB of each call. Zero means 256 MiB.
+	// MaxHeld bounds the bytes of messages that were read and are not sent yet, of all calls together. Messages of up to 64 KiB are passed on beyond it. Zero
+	// means 256 MiB.
 	MaxHeld int
 
 	mu      sync.Mutex
-	held    *held.Server
-	conn    call.Conn // nil before the first call, and after an error
-	dialing *dialing  // nil unless a dial is in progress
+	held    *held.Shared // nil before the first call
+	conn    call.Conn    // nil before the first call, and after an error
+	dialing *dialing     // nil unless a dial is in progress
 	closed  bool
 }
 
@@ -67,16 +68,17 @@ func (u *Upstream) Serve(ctx context.Context, s call.ServerStream, next *call.He
 }
 
 // account returns the account of all calls.
-func (u *Upstream) account() *held.Server {
+func (u *Upstream) account() *held.Shared {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.held == nil {
-		u.held = newAccount(u.MaxHeld)
+		account := held.NewShared(nil, cmp.Or(u.MaxHeld, defaultMaxHeld))
+		u.held = &account
 	}
 	return u.held
 }
 
-func newAccount(limit int) *held.Server { return held.NewServer(cmp.Or(limit, 256<<20)) }
+const defaultMaxHeld = 256 << 20
 
 // closing reports whether c accepts no further call.
 func closing(c call.Conn) bool {

@@ -1,6 +1,9 @@
 package held
 
-import "sync/atomic"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Spared is the number of bytes of each connection that are not charged to the server: small calls share no counter.
 const Spared = 64 << 10
@@ -52,20 +55,21 @@ func (a *Account) Add(n int) {
 	}
 }
 
-// Full reports whether the connection or the server holds more than it may.
-func (a *Account) Full() bool { return a.held > a.limit || a.ServerFull() }
+// Full reports whether the connection holds more than it may: than its limit, or than its share of the server's. The share of each connection
+// is what all of them leave free. So one connection uses half of the limit at most, two use a third each, and there is room for one more,
+// however much the others want.
+func (a *Account) Full() bool {
+	return a.held > a.limit || a.server != nil && a.server.used.Load()+int64(a.charged) > a.server.limit
+}
 
-// ServerFull reports whether the server holds more than it may.
-func (a *Account) ServerFull() bool { return a.server != nil && a.server.used.Load() > a.server.limit }
-
-// Reserve counts n bytes before a message is expanded into up to so many, unless that exceeds the limit of the connection or the server. A
-// single message may exceed them. If it returns false, Freed tells when to try again.
+// Reserve counts n bytes before a message is expanded into up to so many, unless the account would be Full then. A single message is never
+// refused. If it returns false, Freed tells when to try again.
 func (a *Account) Reserve(n int) bool {
-	if a.expanded > 0 && (a.held+n > a.limit || a.ServerFull()) {
+	if a.Add(n); a.expanded > 0 && a.Full() {
+		a.Add(-n)
 		return false
 	}
 	a.expanded += n
-	a.Add(n)
 	return true
 }
 
@@ -88,4 +92,35 @@ func (a *Account) Freed() <-chan struct{} {
 		a.freed = make(chan struct{})
 	}
 	return a.freed
+}
+
+// Shared is an Account with a lock of its own, for the calls of a client that share no other lock. The lock may be locked while that of a
+// connection is held.
+type Shared struct {
+	mu      sync.Mutex
+	account Account
+}
+
+// NewShared returns the Shared of a client with a limit in bytes of its own. s may be nil.
+func NewShared(s *Server, limit int) Shared { return Shared{account: New(s, limit)} }
+
+// Add counts n bytes more; n may be negative.
+func (s *Shared) Add(n int) {
+	s.mu.Lock()
+	s.account.Add(n)
+	s.mu.Unlock()
+}
+
+// Full is Account.Full.
+func (s *Shared) Full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.account.Full()
+}
+
+// Spares reports whether n more bytes are free of charge.
+func (s *Shared) Spares(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.account.held+n <= Spared
 }
