@@ -2,7 +2,6 @@ package edgex
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"example.com/ferry/codec"
 	"example.com/ferry/codec/cbor"
 	"example.com/ferry/codec/json"
+	"example.com/ferry/internal/cborhead"
 )
 
 // wireEvent has the fields of an Event in their order on the wire.
@@ -46,16 +46,7 @@ func (e Event) MarshalCBOR() ([]byte, error) {
 		return data, err
 	}
 	// The map of 7 or 8 pairs has a head of one byte. A new head also counts the extensions. RFC 8949, section 3.
-	pairs := int(data[0]&0x1f) + len(e.Extensions)
-	var out []byte
-	switch {
-	case pairs < 24:
-		out = []byte{0xa0 | byte(pairs)}
-	case pairs < 1<<16:
-		out = binary.BigEndian.AppendUint16([]byte{0xb9}, uint16(pairs))
-	default:
-		return nil, fmt.Errorf("edgex: %d extensions in event %s: at most 65000 are allowed", len(e.Extensions), e.ID)
-	}
+	out := cborhead.Append(nil, cborhead.Map, uint64(data[0]&0x1f)+uint64(len(e.Extensions)))
 	out = append(out, data[1:]...)
 	for _, key := range slices.Sorted(maps.Keys(e.Extensions)) {
 		for _, v := range []any{key, e.Extensions[key]} {

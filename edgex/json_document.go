@@ -1,6 +1,8 @@
 package edgex
 
 import (
+	"bytes"
+	stdjson "encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -91,7 +93,7 @@ func (d *jsonDocument) name(it *iterator, pos int) (bool, error) {
 	if pos >= len(d.data) || d.data[pos] != '"' {
 		return false, d.unexpected(pos, "a name in quotes")
 	}
-	end, escaped, err := d.quoted(pos + 1)
+	end, escaped, err := json.SkipString(d.data, pos+1)
 	if err != nil {
 		return false, err
 	}
@@ -113,7 +115,7 @@ func (d *jsonDocument) text(pos int) ([]byte, error) {
 	if pos >= len(d.data) || d.data[pos] != '"' {
 		return nil, d.unexpected(pos, "a text")
 	}
-	end, _, err := d.quoted(pos + 1)
+	end, _, err := json.SkipString(d.data, pos+1)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +134,7 @@ func (d *jsonDocument) integer(pos int) (int64, error) {
 	return n, nil
 }
 
-func (d *jsonDocument) appendText(dst []byte, text string) []byte { return appendQuoted(dst, text) }
+func (d *jsonDocument) appendText(dst []byte, text string) []byte { return json.AppendText(dst, text) }
 
 func (d *jsonDocument) appendMap(dst []byte, _ int) []byte { return append(dst, '{') }
 
@@ -142,7 +144,21 @@ func (d *jsonDocument) appendName(dst []byte, name string, first bool) []byte {
 	if !first {
 		dst = append(dst, ',')
 	}
-	return append(appendQuoted(dst, name), ':')
+	return append(json.AppendText(dst, name), ':')
 }
 
 func (d *jsonDocument) updateCount(*changes, *iterator, int) error { return nil }
+
+// unescaped returns the text between the quotes at open and end. The text is a part of the message, or a copy if it has
+// escapes.
+func (d *jsonDocument) unescaped(open, end int) ([]byte, error) {
+	raw := d.data[open+1 : end]
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw, nil
+	}
+	var text string
+	if err := stdjson.Unmarshal(d.data[open:end+1], &text); err != nil {
+		return nil, syntax("json", open, err.Error())
+	}
+	return []byte(text), nil
+}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"example.com/ferry/format/json"
 )
 
 // The test puts each special character at each place of texts of many lengths. encoding/json must be able to read the result.
@@ -17,21 +19,21 @@ func TestQuoted(t *testing.T) {
 		for _, c := range []string{`"`, `\`, "\n", "\x1f", " ", "!", "#", "[", "]", "\x7f", "é", "\u2028"} {
 			for at := 0; at <= length; at += 1 + length/20 {
 				text := strings.Repeat("a", at) + c + strings.Repeat("b", length-at)
-				quoted := appendQuoted([]byte("before"), text)[len("before"):]
+				quoted := json.AppendText([]byte("before"), text)[len("before"):]
 				var got string
 				if err := stdjson.Unmarshal(quoted, &got); err != nil || got != text {
 					t.Fatalf("%q is written as %s: %q, %v", text, quoted, got, err)
 				}
-				if want := 2 + len(text) + strings.Count(text, `"`) + strings.Count(text, `\`) + 5*strings.Count(text, "\n") + 5*strings.Count(text, "\x1f"); len(quoted) != want {
+				if want := 2 + len(text) + strings.Count(text, `"`) + strings.Count(text, `\`) + strings.Count(text, "\n") + 5*strings.Count(text, "\x1f"); len(quoted) != want {
 					t.Fatalf("%q is written as %s: %d bytes, want %d", text, quoted, len(quoted), want)
 				}
 				d := jsonDocument{data: append(bytes.Clone(quoted), `,"next":"x"}`...)}
-				end, escaped, err := d.quoted(1)
+				end, escaped, err := json.SkipString(d.data, 1)
 				if err != nil || end != len(quoted)-1 || !escaped && bytes.IndexByte(quoted, '\\') >= 0 {
 					t.Fatalf("%s ends at %d, escaped %v, %v", quoted, end, escaped, err)
 				}
 				d.data = quoted[:len(quoted)-1]
-				if end, _, err := d.quoted(1); !errors.Is(err, io.ErrUnexpectedEOF) {
+				if end, _, err := json.SkipString(d.data, 1); !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("%s, cut, ends at %d, %v", quoted, end, err)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/format/json"
 	"example.com/ferry/internal/cborhead"
 )
 
@@ -179,7 +180,7 @@ func (v *View) openBase64() error {
 	if first[0] != '{' {
 		return fmt.Errorf("the payload is base64 of something that starts with the byte 0x%02x: want a CBOR map or a JSON object", first[0])
 	}
-	end, _, err := v.inJSON.quoted(v.start)
+	end, _, err := json.SkipString(v.inJSON.data, v.start)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,11 @@
 package pipeline
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
+
+	"example.com/ferry/internal/cborhead"
 )
 
 // BatchConfig bounds a batch. A batch is complete when it reaches one of the bounds.
@@ -96,24 +97,10 @@ func (b *batch) encode(m *Message) []byte {
 	if b.json {
 		out = append(append(append(out, '['), b.events...), ']')
 	} else {
-		out = append(appendListHead(out, b.count), b.events...)
+		out = append(cborhead.Append(out, cborhead.Array, uint64(b.count)), b.events...)
 	}
 	m.buffers[m.next] = out
 	m.next = 1 - m.next
 	b.events, b.count = b.events[:0], 0
 	return out
-}
-
-// appendListHead appends the shortest head of an array of n items. RFC 8949, sections 3.1 and 4.2.1.
-func appendListHead(dst []byte, n int) []byte {
-	const list = 4 << 5
-	switch {
-	case n < 24:
-		return append(dst, list|byte(n))
-	case n < 1<<8:
-		return append(dst, list|24, byte(n))
-	case n < 1<<16:
-		return binary.BigEndian.AppendUint16(append(dst, list|25), uint16(n))
-	}
-	return binary.BigEndian.AppendUint32(append(dst, list|26), uint32(n))
 }

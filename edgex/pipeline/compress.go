@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
@@ -50,21 +51,13 @@ type compressor struct {
 		io.WriteCloser
 		Reset(w io.Writer)
 	}
-	out output
+	out bytes.Buffer
 	raw bool
-}
-
-// output collects the compressed bytes.
-type output struct{ data []byte }
-
-func (o *output) Write(p []byte) (int, error) {
-	o.data = append(o.data, p...)
-	return len(p), nil
 }
 
 // Run replaces m with its compressed bytes.
 func (z *compressor) Run(m *Message) (bool, error) {
-	z.out.data = z.out.data[:0]
+	z.out.Reset()
 	z.writer.Reset(&z.out)
 	if _, err := z.writer.Write(m.data); err != nil {
 		return false, err
@@ -73,11 +66,11 @@ func (z *compressor) Run(m *Message) (bool, error) {
 		return false, err
 	}
 	if z.raw {
-		m.SetBytes(z.out.data)
+		m.SetBytes(z.out.Bytes())
 		return true, nil
 	}
 	out, err := m.rewrite(func(dst []byte) ([]byte, error) {
-		return base64.StdEncoding.AppendEncode(dst, z.out.data), nil
+		return base64.StdEncoding.AppendEncode(dst, z.out.Bytes()), nil
 	})
 	m.SetBytes(out)
 	return err == nil, err

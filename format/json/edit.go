@@ -63,7 +63,7 @@ func (f Format) Insert(e *format.Edit, data []byte, p field.Path, v field.Value)
 		b = append(b, ',')
 	}
 	if h.object {
-		b = append(appendText(b, last.Name), ':')
+		b = append(AppendText(b, last.Name), ':')
 	}
 	if v.Kind == field.List || v.Kind == field.Map {
 		e.PutCopy(pos, pos, b)

@@ -112,35 +112,32 @@ const hexDigits = "0123456789abcdef"
 // isPlainChar reports whether c needs no escape.
 func isPlainChar(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
-// appendText appends text in quotes. It escapes only the characters that need it. RFC 8259, section 7.
-func appendText[T string | []byte](dst []byte, text T) []byte {
-	dst = append(dst, '"')
-	written := 0
-	for i := range len(text) {
-		c := text[i]
-		if isPlainChar(c) {
-			continue
-		}
-		dst = append(dst, text[written:i]...)
-		written = i + 1
-		switch c {
-		case '"', '\\':
+// AppendText appends text in quotes. It escapes only the characters that need it. RFC 8259, section 7. It does not check that text is UTF-8.
+func AppendText[T string | []byte](dst []byte, text T) []byte {
+	dst = append(append(dst, '"'), text...)
+	start := len(dst) - len(text)
+	plain := nonASCIIPlainEnd(dst, start)
+	dst = dst[:plain]
+	for i := plain - start; i < len(text); i++ {
+		switch c := text[i]; {
+		case isPlainChar(c):
+			dst = append(dst, c)
+		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case '\n':
+		case c == '\n':
 			dst = append(dst, '\\', 'n')
-		case '\r':
+		case c == '\r':
 			dst = append(dst, '\\', 'r')
-		case '\t':
+		case c == '\t':
 			dst = append(dst, '\\', 't')
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
-	dst = append(dst, text[written:]...)
 	return append(dst, '"')
 }
 
-// encodedTextSize returns the number of bytes that appendText writes.
+// encodedTextSize returns the number of bytes that AppendText writes.
 func encodedTextSize(text []byte) int {
 	n := len(text) + 2
 	for _, c := range text {

@@ -37,7 +37,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 		if encodedTextSize(v.Bytes) != end-s.Head {
 			return false, nil
 		}
-		appendText(data[s.Head:s.Head:end], v.Bytes)
+		AppendText(data[s.Head:s.Head:end], v.Bytes)
 		return true, nil
 	}
 	var short [32]byte
@@ -95,7 +95,7 @@ func isNumeric(k field.Kind) bool { return k == field.Int || k == field.Float }
 func appendValue(dst []byte, v field.Value) []byte {
 	switch v.Kind {
 	case field.Text:
-		return appendText(dst, v.Bytes)
+		return AppendText(dst, v.Bytes)
 	case field.Bool:
 		return strconv.AppendBool(dst, v.Bool)
 	case field.Int:
