@@ -71,6 +71,25 @@ var kindByType = [256]field.Kind{
 	typeDecimal128: field.Extension, typeMaxKey: field.Extension, typeMinKey: field.Extension,
 }
 
+// Element is one element of a document.
+type Element struct {
+	Type       byte
+	Name       []byte
+	Value, End int // offset of the value, which begins with its length if it has one, and of the next element
+}
+
+// Next returns the element at pos of a document, before the NUL that closes it. The first one is at offset 4. It checks the value's length only.
+// Data that ends early gives io.ErrUnexpectedEOF, other malformed data *format.SyntaxError.
+func Next(document []byte, pos int) (Element, error) {
+	c := container{pos, len(document) - 1}
+	value, err := c.valueOffset(document, pos)
+	if err != nil {
+		return Element{}, err
+	}
+	end, err := skipValue(document, document[pos], value, c.end)
+	return Element{document[pos], document[pos+1 : value-1], value, end}, err
+}
+
 // container is a document or array. Its end is computed from its length and may exceed the data.
 type container struct {
 	pos, end int // offset of the first element, and offset of the NUL that closes the container

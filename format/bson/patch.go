@@ -90,6 +90,16 @@ func tooLarge(have field.Kind) error {
 	return &format.TypeError{Format: "bson", Have: have, Want: field.Uint64, Reason: "an integer of BSON is 2^63-1 at most"}
 }
 
+// AppendElement appends an element with a name, which has no NUL, and the value v. An integer is an int32 if it fits, unless wide is set. It must not
+// be Unsigned. Of a List or Map without bytes it appends the type and the name only.
+func AppendElement(dst []byte, name string, v *field.Value, wide bool) []byte {
+	typ := typeOf(v)
+	if wide && typ == typeInt32 {
+		typ = typeInt64
+	}
+	return appendValue(append(append(append(dst, typ), name...), 0), typ, 0, v)
+}
+
 // typeOf returns the type that v has in a new element.
 func typeOf(v *field.Value) byte {
 	switch v.Kind {

@@ -21,7 +21,7 @@ func (f Format) Patch(dst, data []byte, p field.Path, v field.Value) ([]byte, er
 		return dst, err
 	}
 	dst = append(dst, data[:at]...)
-	dst = appendValue(dst, &v)
+	dst = AppendScalar(dst, &v)
 	return append(dst, data[end:]...), nil
 }
 
@@ -40,7 +40,7 @@ func (f Format) PatchInPlace(data []byte, p field.Path, v field.Value) (bool, er
 	if err != nil || encodedSize(&v) != end-at {
 		return false, err
 	}
-	appendValue(data[at:at:end], &v)
+	AppendScalar(data[at:at:end], &v)
 	return true, nil
 }
 
@@ -71,7 +71,8 @@ func hasSameHead(data []byte, s field.Span, n int) bool {
 	return b>>5 == cborhead.Text && b&31 != cborhead.Indefinite && s.End-s.Off == n && s.Off-s.Head == cborhead.Size(uint64(n))
 }
 
-func appendValue(dst []byte, v *field.Value) []byte {
+// AppendScalar appends the encoding of v, which is no container, as Patch writes it.
+func AppendScalar(dst []byte, v *field.Value) []byte {
 	return append(appendUpToContent(dst, v), v.Bytes...)
 }
 
@@ -92,7 +93,7 @@ func appendUpToContent(dst []byte, v *field.Value) []byte {
 	return append(dst, cborhead.Null)
 }
 
-// encodedSize returns the number of bytes that appendValue writes.
+// encodedSize returns the number of bytes that AppendScalar writes.
 func encodedSize(v *field.Value) int {
 	switch v.Kind {
 	case field.Int, field.Text, field.Bytes:

@@ -1,7 +1,6 @@
 package msgpack
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -178,20 +177,6 @@ func (c editedContainer) appendKey(dst, data []byte, name string) []byte {
 
 // planCount plans a head with a new count. The old count grows by more.
 func (c editedContainer) planCount(e *format.Edit, more int) {
-	fix, wide := byte(byteFixArray), byte(byteArray16)
-	if c.kind == field.Map {
-		fix, wide = byteFixMap, byteMap16
-	}
-	n := c.n + uint64(more)
 	var room [5]byte
-	head := room[:0]
-	switch {
-	case n <= 15:
-		head = append(head, fix|byte(n))
-	case n <= math.MaxUint16:
-		head = binary.BigEndian.AppendUint16(append(head, wide), uint16(n))
-	default:
-		head = binary.BigEndian.AppendUint32(append(head, wide+1), uint32(n))
-	}
-	e.PutCopy(c.headOffset, c.off, head)
+	e.PutCopy(c.headOffset, c.off, AppendContainer(room[:0], c.kind, c.n+uint64(more)))
 }

@@ -102,6 +102,13 @@ func shortItemLength(data []byte, pos int) int {
 	return 2 + int(data[pos+1])
 }
 
+// ReadHead returns the kind of the item at pos, the offset of its content, and the size of that in bytes; for a List the number of items, and for a
+// Map of pairs. The content of a scalar without a length begins at pos. It may still be missing from data.
+func ReadHead(data []byte, pos int) (kind field.Kind, off int, n uint64, err error) {
+	h, err := readHead(data, pos)
+	return h.kind, h.off, h.n, err
+}
+
 // head is the decoded start of an item: its kind and size.
 type head struct {
 	kind field.Kind

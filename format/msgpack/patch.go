@@ -56,6 +56,38 @@ func (f Format) patch(data []byte, p field.Path, v *field.Value) (field.Span, er
 	return s, nil
 }
 
+// AppendScalar appends the encoding of v, which is no container, as Patch writes it. A text or byte string of more than 4294967295 bytes is an
+// error.
+func AppendScalar(dst []byte, v *field.Value) ([]byte, error) {
+	if uint64(len(v.Bytes)) > math.MaxUint32 {
+		return nil, errTooLong
+	}
+	return append(appendHead(dst, v), v.Bytes...), nil
+}
+
+// AppendText is AppendScalar for a text.
+func AppendText(dst []byte, text string) ([]byte, error) {
+	if uint64(len(text)) > math.MaxUint32 {
+		return nil, errTooLong
+	}
+	return append(appendTextHead(dst, len(text)), text...), nil
+}
+
+// AppendContainer appends the shortest head of a List of n items, or of a Map of n pairs.
+func AppendContainer(dst []byte, kind field.Kind, n uint64) []byte {
+	fix, wide := byte(byteFixArray), byte(byteArray16)
+	if kind == field.Map {
+		fix, wide = byteFixMap, byteMap16
+	}
+	switch {
+	case n <= 15:
+		return append(dst, fix|byte(n))
+	case n <= math.MaxUint16:
+		return binary.BigEndian.AppendUint16(append(dst, wide), uint16(n))
+	}
+	return binary.BigEndian.AppendUint32(append(dst, wide+1), uint32(n))
+}
+
 // appendHead appends the encoding of v. For a text or byte string it appends only the head, without the content.
 func appendHead(dst []byte, v *field.Value) []byte {
 	switch v.Kind {

@@ -17,6 +17,24 @@ func (Format) Cast(v field.Value, as field.Type) (field.Value, error) {
 	return convert.Read("protobuf", v, as)
 }
 
+// AppendTag appends the tag of a record of the type t.
+func AppendTag(dst []byte, number int, t schema.Type) []byte {
+	return appendTag(dst, number, encodingOf(t).wire)
+}
+
+// AppendScalar appends the content of a record of the type t, which is not Nested. Before text and bytes it appends their length. A value
+// that the type cannot hold gives *format.TypeError.
+func AppendScalar(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
+	if isPackable(t) {
+		return appendTyped(dst, t, v)
+	}
+	content, err := appendTyped(nil, t, v)
+	if err != nil {
+		return nil, err
+	}
+	return append(binary.AppendUvarint(dst, uint64(len(content))), content...), nil
+}
+
 // appendTyped appends the content of a value of type t. For text and bytes it returns the content itself, without dst.
 func appendTyped(dst []byte, t schema.Type, v field.Value) ([]byte, error) {
 	s := encodingOf(t)

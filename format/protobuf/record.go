@@ -26,6 +26,20 @@ const MaxNumber = 1<<29 - 1
 // MaxDepth bounds the nesting of groups and messages. format.Options cannot raise it.
 const MaxDepth = 256
 
+// Record is one field of a message: a tag with its value.
+type Record struct {
+	Number   int
+	Wire     uint8 // 0: a varint, 1: eight bytes, 2: bytes behind their length, 3: a group, 5: four bytes
+	Off, End int   // offsets of the content; that of a group includes its end tag
+}
+
+// Next returns the record at pos, which is less than len(data). The next one is at its End. Tags and lengths longer than necessary are
+// accepted. If data ends within the record, the error is a wrapped io.ErrUnexpectedEOF. Any other error is a *format.SyntaxError.
+func Next(data []byte, pos int) (Record, error) {
+	r, err := readRecord(data, pos, len(data))
+	return Record{r.number(), uint8(r.wire()), r.off, r.end}, err
+}
+
 // record is one tag with its value. The offsets count from the start of the message. The content of a group includes
 // the group's end tag. record has only four fields, because the compiler keeps structs of up to four fields in
 // registers.

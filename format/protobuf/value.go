@@ -26,30 +26,30 @@ func (f Format) Value(data []byte, s field.Span, as field.Type) (field.Value, er
 		return field.Value{}, errSpan
 	}
 	b := data[s.Off:s.End:s.End]
-	v := field.Value{Kind: s.Kind}
-	ok := true
+	t := schema.Bytes
 	switch s.Kind {
 	case field.Untyped:
 		if s.Head == s.Off {
 			return field.Value{}, errSpan
 		}
 		return untypedValue(wireType(data[s.Head]&7), b, as)
-	case field.Text, field.Bytes:
-		v.Bytes = b
+	case field.Text:
+		t = schema.String
+	case field.Bytes:
 	case field.Float:
-		v.Float, ok = decodeFloat(b)
+		t = schema.Float64
 	case field.Bool:
-		var n uint64
-		n, ok = wholeVarint(b)
-		v.Bool = n != 0
+		t = schema.Bool
 	case field.Int:
 		d := f.shapeAt(data, s)
-		if ok = d != nil; ok {
-			v, ok = decodeInteger(d.Type, b)
+		if d == nil {
+			return field.Value{}, errSpan
 		}
+		t = d.Type
 	default:
 		return field.Value{}, typeMismatch(s.Kind, as, "it is no scalar: name one inside it")
 	}
+	v, ok := decode(t, b)
 	if !ok {
 		return field.Value{}, errSpan
 	}
@@ -99,10 +99,32 @@ func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	if !ok {
 		return field.Value{}, typeMismatch(field.Untyped, as, fmt.Sprintf("wire type %d holds none: it has %d bytes", wire, len(b)))
 	}
-	v := field.Value{Kind: encodingOf(t).kind}
+	v, ok := decode(t, b)
+	if !ok {
+		return field.Value{}, errSpan
+	}
+	return convert.Read("protobuf", v, as)
+}
+
+// Scalar decodes the content of a record, without its tag and length, as a value of the type t, which is not Nested. Text and Bytes are
+// views into b. Content that is none of that type, or out of its range, gives *format.TypeError.
+func Scalar(b []byte, t schema.Type) (field.Value, error) {
+	v, ok := decode(t, b)
+	switch {
+	case !ok:
+		return field.Value{}, typeMismatch(field.Untyped, t.Field(), fmt.Sprintf("it has %d bytes", len(b)))
+	case v.Kind == field.Text && !utf8.Valid(b):
+		return field.Value{}, typeMismatch(field.Untyped, t.Field(), "it is not UTF-8: read it as bytes")
+	}
+	return convert.Read("protobuf", v, t.Field())
+}
+
+// decode reads all of b as a value of type t. It returns false if b does not have the size of one.
+func decode(t schema.Type, b []byte) (v field.Value, ok bool) {
+	v, ok = field.Value{Kind: encodingOf(t).kind}, true
 	switch v.Kind {
 	case field.Int:
-		v, ok = decodeInteger(t, b)
+		return decodeInteger(t, b)
 	case field.Float:
 		v.Float, ok = decodeFloat(b)
 	case field.Bool:
@@ -112,10 +134,7 @@ func untypedValue(wire wireType, b []byte, as field.Type) (field.Value, error) {
 	default:
 		v.Bytes = b
 	}
-	if !ok {
-		return field.Value{}, errSpan
-	}
-	return convert.Read("protobuf", v, as)
+	return v, ok
 }
 
 // untypedEncodings tells how to decode a value without a schema. The indices are the requested type and the wire type.

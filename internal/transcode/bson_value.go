@@ -8,6 +8,12 @@ import (
 	"example.com/ferry/format"
 )
 
+// Types of BSON elements. bsonspec.org 1.1, production element.
+const (
+	bsonBinary = 0x05
+	bsonInt64  = 0x12
+)
+
 // bsonOnlyTypes names the BSON types that no other format has. bsonspec.org 1.1, production element.
 var bsonOnlyTypes = map[byte]string{
 	0x0b: "a regular expression", 0x0c: "a DBPointer", 0x0f: "code with a scope", 0x11: "a timestamp of the oplog",

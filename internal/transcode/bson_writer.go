@@ -9,20 +9,7 @@ import (
 	"strings"
 
 	"example.com/ferry/field"
-	"example.com/ferry/format/schema"
-)
-
-// Types of BSON elements. bsonspec.org 1.1, production element.
-const (
-	bsonDouble   = 0x01
-	bsonString   = 0x02
-	bsonDocument = 0x03
-	bsonArray    = 0x04
-	bsonBinary   = 0x05
-	bsonBool     = 0x08
-	bsonNull     = 0x0a
-	bsonInt32    = 0x10
-	bsonInt64    = 0x12
+	"example.com/ferry/format/bson"
 )
 
 // bsonWriter writes BSON. An integer has the type that the schema declares. Without a schema it is an int32 if it fits,
@@ -42,20 +29,15 @@ type bsonContainer struct {
 func (w *bsonWriter) message() ([]byte, error) { return w.dst, nil }
 
 func (w *bsonWriter) open(at location, kind field.Kind) error {
-	list := kind == field.List
 	switch {
-	case len(w.stack) > 0 && list:
-		if err := w.appendKey(at, bsonArray); err != nil {
-			return err
-		}
 	case len(w.stack) > 0:
-		if err := w.appendKey(at, bsonDocument); err != nil {
+		if err := w.appendElement(at, &field.Value{Kind: kind}); err != nil {
 			return err
 		}
-	case list:
+	case kind == field.List:
 		return errors.New("transcode: a list is no bson message: want a map")
 	}
-	w.stack = append(w.stack, bsonContainer{list: list, start: len(w.dst)})
+	w.stack = append(w.stack, bsonContainer{list: kind == field.List, start: len(w.dst)})
 	w.dst = append(w.dst, 0, 0, 0, 0)
 	return nil
 }
@@ -72,8 +54,8 @@ func (w *bsonWriter) close() error {
 	return nil
 }
 
-// appendKey appends the type and the key of an element. The key of a list item is its index. bsonspec.org 1.1, "Array".
-func (w *bsonWriter) appendKey(at location, typ byte) error {
+// appendElement appends an element, of a container only the type and the key. The key of a list item is its index. bsonspec.org 1.1, "Array".
+func (w *bsonWriter) appendElement(at location, v *field.Value) error {
 	in := &w.stack[len(w.stack)-1]
 	name := strconv.Itoa(in.items)
 	if !in.list {
@@ -83,7 +65,7 @@ func (w *bsonWriter) appendKey(at location, typ byte) error {
 	if strings.IndexByte(name, 0) >= 0 {
 		return fmt.Errorf("transcode: the key %q has a NUL, which would end it in bson", name)
 	}
-	w.dst = append(append(append(w.dst, typ), name...), 0)
+	w.dst = bson.AppendElement(w.dst, name, v, at.declared != nil && at.declared.Type.Field() != field.Int32)
 	return nil
 }
 
@@ -103,49 +85,5 @@ func (w *bsonWriter) scalar(at location, v value) error {
 	if len(v.Bytes) > math.MaxInt32-16 {
 		return fmt.Errorf("transcode: a value of %d bytes has no form in bson: at most %d", len(v.Bytes), math.MaxInt32)
 	}
-	typ := bsonType(at.declared, v.Value)
-	if err := w.appendKey(at, typ); err != nil {
-		return err
-	}
-	switch typ {
-	case bsonBool:
-		var b byte
-		if v.Bool {
-			b = 1
-		}
-		w.dst = append(w.dst, b)
-	case bsonInt32:
-		w.dst = binary.LittleEndian.AppendUint32(w.dst, uint32(v.Int))
-	case bsonInt64:
-		w.dst = binary.LittleEndian.AppendUint64(w.dst, uint64(v.Int))
-	case bsonDouble:
-		w.dst = binary.LittleEndian.AppendUint64(w.dst, math.Float64bits(v.Float))
-	case bsonString:
-		w.dst = binary.LittleEndian.AppendUint32(w.dst, uint32(len(v.Bytes)+1))
-		w.dst = append(append(w.dst, v.Bytes...), 0)
-	case bsonBinary:
-		w.dst = append(binary.LittleEndian.AppendUint32(w.dst, uint32(len(v.Bytes))), 0) // subtype 0: any bytes
-		w.dst = append(w.dst, v.Bytes...)
-	}
-	return nil
-}
-
-// bsonType returns the element type for v. declared is the field of v in the schema, or nil without a schema.
-func bsonType(declared *schema.Field, v field.Value) byte {
-	switch v.Kind {
-	case field.Null:
-		return bsonNull
-	case field.Bool:
-		return bsonBool
-	case field.Int:
-		if declared != nil && declared.Type.Field() == field.Int32 || declared == nil && v.Int == int64(int32(v.Int)) {
-			return bsonInt32
-		}
-		return bsonInt64
-	case field.Float:
-		return bsonDouble
-	case field.Text:
-		return bsonString
-	}
-	return bsonBinary
+	return w.appendElement(at, v.typed())
 }

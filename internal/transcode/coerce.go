@@ -165,3 +165,15 @@ func toInteger(v value, as field.Type) (value, error) {
 	}
 	return out, nil
 }
+
+// to64Bit returns v as a 64-bit integer or a float64, for formats without larger numbers. v.number holds the digits.
+func (v *value) to64Bit(notes *Notes) (value, error) {
+	if !isIntegerText(v.number) {
+		return toFloat(*v, 64, notes)
+	}
+	as := field.Uint64
+	if v.number[0] == '-' {
+		as = field.Int64
+	}
+	return toInteger(*v, as)
+}

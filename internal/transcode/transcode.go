@@ -6,6 +6,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/format/msgpack"
 	"example.com/ferry/format/schema"
 )
 
@@ -59,11 +60,11 @@ func newWriter(from string, target format.Format, notes *Notes) (writer, error) 
 	case "json":
 		return &jsonWriter{notes: notes}, nil
 	case "cbor":
-		return &cborWriter{notes: notes}, nil
+		return newCBORWriter(notes), nil
 	case "bson":
 		return &bsonWriter{notes: notes}, nil
 	case "msgpack":
-		return &msgpackWriter{notes: notes}, nil
+		return &countedWriter{notes: notes, appendHead: msgpack.AppendContainer, appendScalar: msgpack.AppendScalar, float32Byte: 0xca}, nil
 	case "protobuf":
 		return &protobufWriter{notes: notes}, nil
 	case "y3", "y3n":

@@ -211,7 +211,7 @@ func TestRefused(t *testing.T) {
 		{"NaN", cbor.Format{}, json.Format{}, "\xa1\x61a\x81\xf9\x7e\x00", "a.0: transcode: json has no number for NaN"},
 		{"infinity", cbor.Format{}, json.Format{}, "\xf9\xfc\x00", "transcode: json has no number for -Inf"},
 		{"simple value", cbor.Format{}, json.Format{}, "\x81\xf0", "0: transcode: simple value 16"},
-		{"bytes as key", cbor.Format{}, json.Format{}, "\xa1\x41a\x01", "a map key at offset 2 is neither text nor an integer"},
+		{"bytes as key", cbor.Format{}, json.Format{}, "\xa1\x41a\x01", "the map key at offset 1 is neither text nor an integer"},
 		{"huge bignum", cbor.Format{}, json.Format{}, "\xc2\x59\x08\x00" + strings.Repeat("\xff", 2048), "an integer of 2048 bytes: at most 4096 digits"},
 		{"number beyond float64", json.Format{}, cbor.Format{}, `{"a":{"b":[0,1e400]}}`, "a.b.1: transcode: 1e400 exceeds the range of a float64"},
 		{"integer without end", json.Format{}, cbor.Format{}, strings.Repeat("9", 5000), "an integer of 5000 digits: at most 4096"},

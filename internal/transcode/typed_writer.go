@@ -5,6 +5,7 @@ import (
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/format/schema"
 )
 
@@ -102,7 +103,8 @@ func (s *typedWriter) convert(v value, declared *schema.Field) (value, error) {
 	}
 	switch {
 	case v.Kind == field.Untyped && s.from.Name() == "protobuf":
-		return protobufValue(v.Bytes, declared.Type)
+		decoded, err := protobuf.Scalar(v.Bytes, declared.Type)
+		return value{Value: decoded, single: declared.Type == schema.Float32}, err
 	case v.Kind == field.Untyped:
 		decoded, err := s.from.Value(v.Bytes, field.Span{End: len(v.Bytes), Kind: field.Untyped}, declared.Type.Field())
 		return value{Value: decoded, single: declared.Type == schema.Float32}, err

@@ -2,7 +2,9 @@ package transcode
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"example.com/ferry/field"
 	"example.com/ferry/format"
@@ -40,12 +42,23 @@ type value struct {
 	note   string // note to add if the schema does not declare the value
 }
 
+// typed returns v for a format that has a type for each value: one without a type becomes bytes.
+func (v *value) typed() *field.Value {
+	switch v.Kind {
+	case field.Untyped:
+		v.Kind = field.Bytes
+	case field.Text, field.Bytes:
+	default:
+		v.Bytes = nil
+	}
+	return &v.Value
+}
+
+// msgpackSingle is the length of an encoded float32 in MessagePack, in bytes.
+const msgpackSingle = 5
+
 // copyValue passes the value at s and its content to w. s is a span that Lookup or Walk returned for data.
 func copyValue(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
-	if f.Name() == "cbor" {
-		r := cborReader{data: data[:s.End], pos: s.Head, w: w, notes: notes}
-		return r.readItem(field.Step{Index: -1, Key: -1}, 0)
-	}
 	if s.Kind == field.Map || s.Kind == field.List {
 		return copyContainer(w, data, f, s, notes)
 	}
@@ -61,10 +74,18 @@ var errSpan = errors.New("transcode: the span is no map or list of this message:
 // errEnd ends the walk after the copied value. It is never returned to callers.
 var errEnd = errors.New("transcode: end")
 
+// level is a value on the path to the current one.
+type level struct {
+	step  field.Step
+	isMap bool
+	next  int // in a container, the offset of the next item or key
+}
+
 // copyContainer passes the map or list at s and its content to w.
 func copyContainer(w *typedWriter, data []byte, f format.Format, s field.Span, notes *Notes) error {
-	var open []field.Step // steps of the containers that are open in w
-	base := -1            // depth of the value at s; -1 until the walk reaches it
+	isCBOR := f.Name() == "cbor" // Walk passes no tags, and not all keys
+	var open []level             // containers that are open in w
+	base := -1                   // depth of the value at s; -1 until the walk reaches it
 	closeTo := func(depth int) error {
 		for ; len(open) > depth; open = open[:len(open)-1] {
 			if err := w.end(); err != nil {
@@ -85,8 +106,23 @@ func copyContainer(w *typedWriter, data []byte, f format.Format, s field.Span, n
 		if err := closeTo(depth - base); err != nil {
 			return err
 		}
-		open = append(open, step)
+		if isCBOR && depth > base {
+			in := &open[depth-base-1]
+			if in.isMap {
+				var err error
+				if step, err = cborStep(data, in.next, step, notes); err != nil {
+					return pathError(open, err)
+				}
+			}
+			in.next = at.End
+		}
+		open = append(open, level{step, at.Kind == field.Map, at.Off})
 		if at.Kind == field.Map || at.Kind == field.List {
+			if isCBOR {
+				if _, _, err := skipCBORTags(data, at.Head, notes); err != nil {
+					return pathError(open, err)
+				}
+			}
 			return pathError(open, w.begin(step, at.Kind))
 		}
 		v, err := decodeScalar(f, data, at, notes)
@@ -121,33 +157,21 @@ func decodeScalar(f format.Format, data []byte, at field.Span, notes *Notes) (va
 		return value{Value: field.Value{Kind: at.Kind}, number: string(data[at.Off:at.End])}, nil
 	case name == "bson":
 		return bsonValue(f, data, at, notes)
+	case name == "cbor":
+		return cborValue(f, data, at, notes)
 	}
 	v, err := f.Value(data, at, field.AnyType)
 	return value{Value: v, single: at.Kind == field.Float && at.End-at.Head == msgpackSingle}, err
 }
 
-// pathError returns err with the path of the field. The first of steps is the copied value itself, which has no name.
-func pathError(steps []field.Step, err error) error {
-	for i := len(steps) - 1; i > 0 && err != nil; i-- {
-		err = prependStep(steps[i], err)
+// pathError returns err with the path of the field. The first of open is the copied value itself, which has no name.
+func pathError(open []level, err error) error {
+	if err == nil || len(open) < 2 {
+		return err
 	}
-	return err
-}
-
-// fieldError is an error about the value at a path.
-type fieldError struct {
-	path string
-	err  error
-}
-
-func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
-func (e *fieldError) Unwrap() error { return e.err }
-
-// prependStep returns err with step added at the front of its path.
-func prependStep(step field.Step, err error) error {
-	var inner *fieldError
-	if errors.As(err, &inner) {
-		return &fieldError{step.String() + "." + inner.path, inner.err}
+	path := make([]string, len(open)-1)
+	for i := range path {
+		path[i] = open[i+1].step.String()
 	}
-	return &fieldError{step.String(), err}
+	return fmt.Errorf("%s: %w", strings.Join(path, "."), err)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,17 +12,12 @@ import (
 	"example.com/ferry/format/y3"
 )
 
-// Parts of a Y3 tag byte. The low six bits are the key. Y3 SPEC draft-01.
-const (
-	y3Node = 0x80
-	y3List = 0x40
-	maxKey = 0x3f
-)
+// maxKey is the largest key of Y3. Y3 SPEC draft-01.
+const maxKey = 0x3f
 
-// y3Writer writes packets of tag, length and value. The length of a node is known only at its end, so close inserts the
-// length.
+// y3Writer writes packets of tag, length and value.
 type y3Writer struct {
-	dst          []byte
+	builder      *y3.Builder
 	stack        []y3Container
 	format       y3.Format
 	dialect      string
@@ -35,44 +29,39 @@ func newY3Writer(dialect string, otherDialect bool) *y3Writer {
 	if dialect == "y3n" {
 		w.format.Dialect = y3.N
 	}
+	w.builder = y3.NewBuilder(w.format.Dialect)
 	return w
 }
 
-type y3Container struct {
-	list  bool
-	start int // offset in dst of the container's content
-}
+type y3Container struct{ list, started bool }
 
-func (w *y3Writer) message() ([]byte, error) { return w.dst, nil }
+func (w *y3Writer) message() ([]byte, error) { return w.builder.Message() }
 
 func (w *y3Writer) open(at location, kind field.Kind) error {
 	list := kind == field.List
-	if len(w.stack) > 0 {
-		tag, err := w.tag(at)
-		if err != nil {
-			return err
-		}
-		tag |= y3Node
-		if list {
-			tag |= y3List
-		}
-		w.dst = append(w.dst, tag)
-	}
-	switch {
-	case list && len(w.stack) == 0:
+	if len(w.stack) == 0 && list {
 		return errors.New("transcode: a list is no " + w.dialect + " message: want a map of keys, as in {\"0x01\": ...}")
-	case list && w.dialect == "y3n":
-		return errors.New("transcode: y3n has no lists")
 	}
-	w.stack = append(w.stack, y3Container{list: list, start: len(w.dst)})
+	if len(w.stack) > 0 { // the message itself has no tag and no length
+		switch key, err := w.key(at); {
+		case err != nil:
+			return err
+		case !list:
+			w.builder.Node(key)
+		case w.dialect == "y3n":
+			return errors.New("transcode: y3n has no lists")
+		default:
+			w.builder.Slice(key)
+		}
+	}
+	w.stack = append(w.stack, y3Container{list: list})
 	return nil
 }
 
 func (w *y3Writer) close() error {
-	top := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
-	if len(w.stack) > 0 { // the message itself has no tag and no length
-		w.dst = slices.Insert(w.dst, top.start, appendLength(nil, len(w.dst)-top.start)...)
+	if len(w.stack) > 0 {
+		w.builder.End()
 	}
 	return nil
 }
@@ -81,7 +70,7 @@ func (w *y3Writer) scalar(at location, v value) error {
 	if len(w.stack) == 0 {
 		return errors.New("transcode: a single value is no " + w.dialect + " message: want a map of keys, as in {\"0x01\": ...}")
 	}
-	tag, err := w.tag(at)
+	key, err := w.key(at)
 	if err != nil {
 		return err
 	}
@@ -105,7 +94,7 @@ func (w *y3Writer) scalar(at location, v value) error {
 	default:
 		return fmt.Errorf("transcode: %v has no one form in %s, which carries no types: give the bytes of the value as hex text", v.Kind, w.dialect)
 	}
-	w.dst = append(appendLength(append(w.dst, tag), len(raw)), raw...)
+	w.builder.Bytes(key, raw)
 	return nil
 }
 
@@ -124,20 +113,19 @@ func (w *y3Writer) sameInBoth(raw []byte) bool {
 	return err == nil && bytes.Equal(here.Bytes, raw)
 }
 
-// tag returns the tag of a value without flags. In a list the tag is 0, otherwise it is the value's key.
-func (w *y3Writer) tag(at location) (byte, error) {
-	in := w.stack[len(w.stack)-1]
+// key returns the key of the next value. In a list it is 0.
+func (w *y3Writer) key(at location) (int, error) {
+	in := &w.stack[len(w.stack)-1]
+	first := !in.started
+	in.started = true
 	if in.list {
-		return 0, nil
+		return y3.Item, nil
 	}
 	n, err := y3Key(at)
-	if err != nil {
-		return 0, err
-	}
-	if n == 0 && len(w.stack) > 1 && len(w.dst) == in.start && w.dialect == "y3" {
+	if n == 0 && err == nil && first && len(w.stack) > 1 && w.dialect == "y3" {
 		return 0, errors.New("transcode: a y3 node that starts with key 0x00 is a list: give it as one")
 	}
-	return byte(n), nil
+	return n, err
 }
 
 // y3Key returns the key of a value. The key is the number in the schema, the key in the source, or the name as hex.
@@ -162,16 +150,4 @@ func y3Key(at location) (int, error) {
 		}
 	}
 	return int(n), nil
-}
-
-// appendLength appends n as a PVarInt32: groups of seven bits, the most significant first. The first group is signed.
-func appendLength(dst []byte, n int) []byte {
-	groups := 1
-	for n>>(7*groups-1) > 0 {
-		groups++
-	}
-	for ; groups > 1; groups-- {
-		dst = append(dst, 0x80|byte(n>>(7*(groups-1)))&0x7f)
-	}
-	return append(dst, byte(n)&0x7f)
 }
