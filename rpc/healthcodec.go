@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.com/ferry/codec"
+	"example.com/ferry/format/protobuf"
 )
 
 // healthCodec is protobuf for HealthRequest and HealthResponse: each has one field with the number 1. grpc/health/v1/health.proto
@@ -19,10 +20,8 @@ var (
 // healthStatuses are the names of HealthCheckResponse.ServingStatus.
 var healthStatuses = []string{"UNKNOWN", serving, notServing, serviceUnknown}
 
-const (
-	serviceField = 1<<3 | 2 // field 1, length-delimited
-	statusField  = 1 << 3   // field 1, varint
-)
+// healthField is the number of the one field of each message.
+const healthField = 1
 
 func (healthCodec) Name() string { return "protobuf" }
 
@@ -34,11 +33,11 @@ func (healthCodec) Append(dst []byte, v any) ([]byte, error) {
 		if v.Service == "" {
 			return dst, nil
 		}
-		dst = binary.AppendUvarint(append(dst, serviceField), uint64(len(v.Service)))
+		dst = binary.AppendUvarint(append(dst, healthField<<3|2), uint64(len(v.Service)))
 		return append(dst, v.Service...), nil
 	case *HealthResponse:
 		if i := slices.Index(healthStatuses, v.Status); i > 0 {
-			return append(dst, statusField, byte(i)), nil
+			return append(dst, healthField<<3, byte(i)), nil
 		}
 		return dst, nil
 	}
@@ -46,38 +45,28 @@ func (healthCodec) Append(dst []byte, v any) ([]byte, error) {
 }
 
 func (healthCodec) Unmarshal(data []byte, v any) error {
-	at := 0
-	for at < len(data) {
-		key, n := binary.Uvarint(data[at:])
-		value, m := binary.Uvarint(data[at+max(n, 0):])
-		kind := key & 7
-		if n <= 0 || m <= 0 || kind != 0 && kind != 2 {
-			return fmt.Errorf("rpc: health message: malformed field at offset %d", at)
+	for pos := 0; pos < len(data); {
+		r, err := protobuf.Next(data, pos)
+		if err != nil {
+			return fmt.Errorf("rpc: health message: %w", err)
 		}
-		at += n + m
-		var text []byte
-		if kind == 2 {
-			if value > uint64(len(data)-at) {
-				return fmt.Errorf("rpc: health message: length %d exceeds the %d bytes left at offset %d", value, len(data)-at, at)
-			}
-			text = data[at : at+int(value)]
-			at += int(value)
-		}
+		content := data[r.Off:r.End]
 		switch v := v.(type) {
 		case *HealthRequest:
-			if key == serviceField {
-				v.Service = string(text)
+			if r.Number == healthField && r.Wire == 2 {
+				v.Service = string(content)
 			}
 		case *HealthResponse:
-			if key == statusField {
+			if r.Number == healthField && r.Wire == 0 {
 				v.Status = healthStatuses[0]
-				if value < uint64(len(healthStatuses)) {
-					v.Status = healthStatuses[value]
+				if n, _ := binary.Uvarint(content); n < uint64(len(healthStatuses)) {
+					v.Status = healthStatuses[n]
 				}
 			}
 		default:
 			return fmt.Errorf("rpc: unmarshal %T: only health messages can be read", v)
 		}
+		pos = r.End
 	}
 	return nil
 }

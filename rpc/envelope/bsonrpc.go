@@ -1,12 +1,13 @@
 package envelope
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+
+	"example.com/ferry/format/bson"
 )
 
 // BSONRPC is go-micro's bsonrpc: two BSON documents. The first has the texts ServiceMethod and Seq and, in a response, Error; the second
@@ -124,7 +125,7 @@ func parseBSONRPC(k kind, data []byte) (bsonHeader, error) {
 	case m != len(body):
 		return bsonHeader{}, k.errorf(n+m, "%d bytes behind the value", len(body)-m)
 	}
-	h, err := parseBSONElements(k, data[:n-1])
+	h, err := parseBSONElements(k, data[:n])
 	h.body = body
 	return h, err
 }
@@ -144,28 +145,21 @@ func bsonLength(k kind, data []byte, at int) (int, error) {
 	return int(n), nil
 }
 
-// parseBSONElements parses the first document, without its last byte.
+// parseBSONElements parses the first document.
 func parseBSONElements(k kind, data []byte) (h bsonHeader, err error) {
-	for pos := 4; pos < len(data); {
-		nameEnd := bytes.IndexByte(data[pos+1:], 0)
-		if nameEnd < 0 {
-			return h, k.errorf(pos, "an element's name has no end")
+	for pos := 4; pos < len(data)-1; {
+		e, err := bson.Next(data, pos)
+		if err != nil {
+			return h, k.errorf(pos, "a malformed element: %v", err)
 		}
-		name := data[pos+1 : pos+1+nameEnd]
-		value := pos + nameEnd + 2
-		size := bsonSize(data[pos], data[value:])
-		if size < 0 {
-			return h, k.errorf(pos, "element %.32q has type %#x, and is malformed or cut", name, data[pos])
-		}
-		element := data[pos : value+size : value+size]
-		switch to := h.find(name); {
+		switch to := h.find(e.Name); {
 		case to == nil:
 		case *to != nil:
-			return h, k.errorf(pos, "element %.32q occurs twice", name)
+			return h, k.errorf(pos, "element %.32q occurs twice", e.Name)
 		default:
-			*to = element
+			*to = data[pos:e.End:e.End]
 		}
-		pos = value + size
+		pos = e.End
 	}
 	if h.token == nil {
 		return h, k.errorf(0, `element "Seq" is missing`)
@@ -201,7 +195,10 @@ func (k kind) bsonContent(element []byte, name string) ([]byte, error) {
 	value := element[1+len(name)+1:]
 	switch element[0] {
 	case bsonText:
-		return value[4 : len(value)-1], nil
+		if end := len(value) - 1; value[end] == 0 {
+			return value[4:end], nil
+		}
+		return nil, k.errorf(0, "element %q has a text without a NUL at its end", name)
 	case bsonBinary:
 		return value[5:], nil
 	}
@@ -220,35 +217,4 @@ func (k kind) bsonNumber(element []byte) (uint64, error) {
 	text, err := k.bsonContent(element, "Seq")
 	id, _ := parseUint(text) // a text that is no number stands for 0
 	return id, err
-}
-
-// bsonSize returns the size of the value at the start of data, or -1 if it is malformed. Types that a header does not need are malformed.
-func bsonSize(kind byte, data []byte) int {
-	size := uint64(0)
-	switch kind {
-	case bsonText, bsonBinary:
-		if len(data) < 5 {
-			return -1
-		}
-		n := binary.LittleEndian.Uint32(data)
-		if size = uint64(n) + 5; kind == bsonText {
-			size--
-			if n == 0 || size > uint64(len(data)) || data[size-1] != 0 {
-				return -1
-			}
-		}
-	case bsonInt32:
-		size = 4
-	case bsonInt64, 0x01, 0x09, 0x11: // double, time, timestamp
-		size = 8
-	case 0x08: // bool
-		size = 1
-	case 0x0a: // null
-	default:
-		return -1
-	}
-	if size > uint64(len(data)) {
-		return -1
-	}
-	return int(size)
 }

@@ -61,8 +61,8 @@ func readMembers(k kind, data []byte) (members, error) {
 }
 
 // find returns where the member with a name belongs, or nil.
-func (m *members) find(name string) *part {
-	switch name {
+func (m *members) find(name []byte) *part {
+	switch string(name) {
 	case "jsonrpc":
 		return &m.version
 	case "method":
@@ -99,9 +99,11 @@ func (m *members) request() (r Request, err error) {
 		return r, m.errorf(m.method.at, "member method must be a string, not %.32q", m.method.raw)
 	}
 	s := scanner{kind: m.kind}
-	if r.Method, err = s.text(m.method.raw, m.method.at); err != nil {
+	method, err := s.text(m.method.raw, m.method.at)
+	if err != nil {
 		return r, err
 	}
+	r.Method = string(method)
 	if r.ID, err = m.number(); err != nil {
 		return r, err
 	}

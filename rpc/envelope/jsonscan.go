@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"example.com/ferry/format"
 	formatjson "example.com/ferry/format/json"
@@ -72,37 +73,17 @@ func (s *scanner) element(first bool, bracket byte) (bool, error) {
 }
 
 // name reads a member's name and the colon.
-func (s *scanner) name() (string, error) {
+func (s *scanner) name() ([]byte, error) {
 	if s.peek() != '"' {
-		return "", s.unexpected("a name in quotes")
+		return nil, s.unexpected("a name in quotes")
 	}
 	start := s.pos
 	raw, err := s.value()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := s.expect(':'); err != nil {
-		return "", err
-	}
-	switch name := raw[1 : len(raw)-1]; string(name) { // without allocations
-	case "jsonrpc":
-		return "jsonrpc", nil
-	case "method":
-		return "method", nil
-	case "params":
-		return "params", nil
-	case "id":
-		return "id", nil
-	case "result":
-		return "result", nil
-	case "error":
-		return "error", nil
-	case "code":
-		return "code", nil
-	case "message":
-		return "message", nil
-	case "data":
-		return "data", nil
+		return nil, err
 	}
 	return s.text(raw, start)
 }
@@ -143,16 +124,16 @@ func (s *scanner) skipValue(pos int) (int, error) {
 
 var errInvalid = errors.New("not JSON")
 
-// text decodes raw, a string in quotes at the offset start.
-func (s *scanner) text(raw []byte, start int) (string, error) {
-	if isPlain(raw[1 : len(raw)-1]) {
-		return string(raw[1 : len(raw)-1]), nil
+// text decodes raw, a string in quotes at the offset start. The result may be a part of it.
+func (s *scanner) text(raw []byte, start int) ([]byte, error) {
+	if plain := raw[1 : len(raw)-1]; isPlain(plain) {
+		return plain, nil
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return "", s.errorf(start, "a string that is not JSON: %v", err)
+		return nil, s.errorf(start, "a string that is not JSON: %v", err)
 	}
-	return text, nil
+	return []byte(text), nil
 }
 
 // ValidJSON reports whether data is one JSON text.
@@ -161,7 +142,7 @@ func ValidJSON(data []byte) bool {
 }
 
 // isPlain reports whether text means itself between quotes.
-func isPlain[T string | []byte](text T) bool {
+func isPlain(text []byte) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false
@@ -170,16 +151,9 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
-// appendText appends text as a JSON string.
+// appendText appends text as a JSON string. What is not UTF-8 becomes U+FFFD.
 func appendText(dst []byte, text string) []byte {
-	if isPlain(text) {
-		return append(append(append(dst, '"'), text...), '"')
-	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		return append(dst, `""`...) // json.Marshal accepts any string
-	}
-	return append(dst, quoted...)
+	return formatjson.AppendText(dst, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 var null = []byte("null")

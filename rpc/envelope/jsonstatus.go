@@ -99,7 +99,7 @@ func (m *members) status() (*call.Status, error) {
 	case '"':
 		s := scanner{kind: m.kind}
 		text, err := s.text(raw, m.failure.at)
-		return statusOf(text), err
+		return statusOf(string(text)), err
 	case '{':
 		return m.errorObject()
 	}

@@ -2,12 +2,11 @@ package envelope
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
+	"example.com/ferry/field"
+	"example.com/ferry/format/msgpack"
 	"example.com/ferry/rpc/call"
 )
 
@@ -20,12 +19,9 @@ var _ Envelope = MsgpackRPC{}
 
 // Bytes of MessagePack.
 const (
-	msgpackNil     = 0xc0
-	msgpackArray0  = 0x90
-	msgpackArray16 = 0xdc
-	msgpackText0   = 0xa0
-	msgpackText8   = 0xd9
-	msgpackUint8   = 0xcc
+	msgpackNil    = 0xc0
+	msgpackArray0 = 0x90
+	msgpackText0  = 0xa0
 )
 
 // MsgpackData is the type of a Status's detail that is an error other than a text, in MessagePack.
@@ -42,7 +38,7 @@ func (MsgpackRPC) AppendRequest(dst []byte, r Request) (out []byte, err error) {
 	} else {
 		out = appendMsgpackID(out, r.ID, r.Token)
 	}
-	if out, err = appendMsgpackText(out, r.Method); err != nil {
+	if out, err = msgpack.AppendText(out, r.Method); err != nil {
 		return dst, err
 	}
 	if len(r.Body) == 0 {
@@ -84,7 +80,7 @@ func (e MsgpackRPC) ParseRequest(data []byte) (Request, error) {
 func (MsgpackRPC) AppendResponse(dst []byte, r Response) (out []byte, err error) {
 	out = appendMsgpackID(append(dst, msgpackArray0|4, 1), r.ID, r.Token)
 	if r.Status != nil {
-		if out, err = appendMsgpackText(out, r.Status.Error()); err != nil {
+		if out, err = msgpack.AppendText(out, r.Status.Error()); err != nil {
 			return dst, err
 		}
 		return append(out, msgpackNil), nil
@@ -127,7 +123,7 @@ func (e MsgpackRPC) ParseResponse(data []byte) (Response, error) {
 func (p *msgpackParser) status() (*call.Status, error) {
 	last := len(p.data) - 1
 	raw := p.data[p.pos:last]
-	if c := raw[0]; c&^0x1f != msgpackText0 && (c < msgpackText8 || c > msgpackText8+2) {
+	if kind, _, _, err := msgpack.ReadHead(raw, 0); err == nil && kind != field.Text {
 		return &call.Status{Code: call.Unknown, Message: "the error is no text", Details: []call.Detail{{Type: MsgpackData, Value: bytes.Clone(raw)}}}, nil
 	}
 	text, err := p.text("the error")
@@ -138,22 +134,6 @@ func (p *msgpackParser) status() (*call.Status, error) {
 		return nil, p.errorf(p.pos, "an error must be followed by a result that is nil")
 	}
 	return statusOf(strings.ToValidUTF8(string(text), "\uFFFD")), nil
-}
-
-func appendMsgpackText(dst []byte, text string) ([]byte, error) {
-	switch n := len(text); {
-	case n < 32:
-		dst = append(dst, msgpackText0|byte(n))
-	case n <= math.MaxUint8:
-		dst = append(dst, msgpackText8, byte(n))
-	case n <= math.MaxUint16:
-		dst = binary.BigEndian.AppendUint16(append(dst, msgpackText8+1), uint16(n))
-	case uint64(n) <= math.MaxUint32:
-		dst = binary.BigEndian.AppendUint32(append(dst, msgpackText8+2), uint32(n))
-	default:
-		return dst, fmt.Errorf("msgpackrpc: a text of %d bytes: its length has room for 4 GiB", n)
-	}
-	return append(dst, text...), nil
 }
 
 func appendMsgpackID(dst []byte, id uint64, token []byte) []byte {
@@ -192,80 +172,51 @@ func (p *msgpackParser) next() byte {
 	return c
 }
 
-// uint reads a big-endian number of n bytes.
-func (p *msgpackParser) uint(n int) (v uint64, ok bool) {
-	if p.pos > len(p.data) || len(p.data)-p.pos < n {
-		return 0, false
-	}
-	for _, c := range p.data[p.pos : p.pos+n] {
-		v = v<<8 | uint64(c)
-	}
-	p.pos += n
-	return v, true
-}
-
 // array reads the head of a list and returns its number of items.
 func (p *msgpackParser) array() (uint64, error) {
-	at := p.pos
-	c := p.next()
+	kind, off, n, err := msgpack.ReadHead(p.data, p.pos)
 	switch {
-	case c&^0x0f == msgpackArray0:
-		return uint64(c & 0x0f), nil
-	case c == msgpackArray16 || c == msgpackArray16+1:
-		if n, ok := p.uint(2 << (c - msgpackArray16)); ok {
-			return n, nil
-		}
+	case err != nil:
 		return 0, p.cut("a list")
-	case at >= len(p.data):
-		return 0, p.cut("a list")
+	case kind != field.List:
+		return 0, p.errorf(p.pos, "byte %#x where a list is expected", p.peek())
 	}
-	return 0, p.errorf(at, "byte %#x where a list is expected", c)
+	p.pos = off
+	return n, nil
 }
 
 // text reads a text. what names it in errors.
 func (p *msgpackParser) text(what string) ([]byte, error) {
-	at := p.pos
-	c := p.next()
-	n := uint64(c & 0x1f)
+	kind, off, n, err := msgpack.ReadHead(p.data, p.pos)
 	switch {
-	case at >= len(p.data):
+	case err != nil:
 		return nil, p.cut(what)
-	case c&^0x1f == msgpackText0:
-	case c >= msgpackText8 && c <= msgpackText8+2:
-		var ok bool
-		if n, ok = p.uint(1 << (c - msgpackText8)); !ok {
-			return nil, p.cut(what)
-		}
-	default:
-		return nil, p.errorf(at, "%s begins with byte %#x: want a text", what, c)
+	case kind != field.Text:
+		return nil, p.errorf(p.pos, "%s begins with byte %#x: want a text", what, p.peek())
+	case n > uint64(len(p.data)-off):
+		return nil, p.errorf(p.pos, "%s has %d bytes where %d follow", what, n, len(p.data)-off)
 	}
-	if n > uint64(len(p.data)-p.pos) {
-		return nil, p.errorf(at, "%s has %d bytes where %d follow", what, n, len(p.data)-p.pos)
-	}
-	p.pos += int(n)
-	return p.data[p.pos-int(n) : p.pos], nil
+	p.pos = off + int(n)
+	return p.data[off:p.pos], nil
 }
 
 // id reads a text, or a number that is not negative.
 func (p *msgpackParser) id() (id uint64, token []byte, err error) {
 	at := p.pos
-	switch c := p.peek(); {
-	case c < 0x80:
-		p.pos++
-		id = uint64(c)
-	case c >= msgpackUint8 && c <= msgpackUint8+3:
-		p.pos++
-		var ok bool
-		if id, ok = p.uint(1 << (c - msgpackUint8)); !ok {
-			return 0, nil, p.cut("the id")
-		}
-	default:
-		text, err := p.text("the id")
+	kind, off, n, err := msgpack.ReadHead(p.data, at)
+	if err == nil && kind == field.Int && n <= uint64(len(p.data)-off) {
+		p.pos = off + int(n)
+		v, err := msgpack.Format{}.Value(p.data, field.Span{Head: at, Off: off, End: p.pos, Kind: kind}, field.Uint64)
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, p.errorf(at, "the id is negative: want a text, or a number that is not")
 		}
-		id, _ = parseUint(text) // a text that is no number stands for 0
+		return uint64(v.Int), p.data[at:p.pos:p.pos], nil
 	}
+	text, err := p.text("the id")
+	if err != nil {
+		return 0, nil, err
+	}
+	id, _ = parseUint(text) // a text that is no number stands for 0
 	return id, p.data[at:p.pos:p.pos], nil
 }
 

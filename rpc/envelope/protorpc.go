@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"example.com/ferry/format/protobuf"
 )
 
 // ProtoRPC is go-micro's proto-rpc: two byte strings, each behind a big-endian length of four bytes. The first is a message of
@@ -113,25 +115,20 @@ func netstring(k kind, data []byte, at int) (content, rest []byte, err error) {
 
 // parseProtoFields parses the first byte string. at is its offset in the message.
 func parseProtoFields(k kind, data []byte, at int) (h protoHeader, err error) {
-	end := at + len(data)
 	seen := 0
-	for len(data) > 0 {
-		offset := end - len(data)
-		tag, n := binary.Uvarint(data)
-		if n <= 0 || tag > math.MaxUint32 || tag>>3 == 0 {
-			return h, k.errorf(offset, "a malformed field of the header")
+	for pos := 0; pos < len(data); {
+		r, err := protobuf.Next(data, pos)
+		if err != nil {
+			return h, k.errorf(at+pos, "a malformed field of the header: %v", err)
 		}
-		value, size := protoValue(data[n:], tag&7)
-		if size < 0 {
-			return h, k.errorf(offset, "field %d of the header is malformed or cut", tag>>3)
-		}
-		if field := tag >> 3; field <= 3 {
-			if seen>>field&1 != 0 {
-				return h, k.errorf(offset, "field %d of the header occurs twice", field)
+		if r.Number <= 3 {
+			if seen>>r.Number&1 != 0 {
+				return h, k.errorf(at+pos, "field %d of the header occurs twice", r.Number)
 			}
-			seen |= 1 << field
+			seen |= 1 << r.Number
 		}
-		switch tag {
+		value := data[r.Off:r.End]
+		switch r.Number<<3 | int(r.Wire) {
 		case methodTag:
 			h.method = value
 		case failureTag:
@@ -139,38 +136,11 @@ func parseProtoFields(k kind, data []byte, at int) (h protoHeader, err error) {
 		case seqTag:
 			h.id = binary.LittleEndian.Uint64(value)
 		default:
-			if tag>>3 <= 3 {
-				return h, k.errorf(offset, "field %d of the header has wire type %d", tag>>3, tag&7)
+			if r.Number <= 3 {
+				return h, k.errorf(at+pos, "field %d of the header has wire type %d", r.Number, r.Wire)
 			}
 		}
-		data = data[n+size:]
+		pos = r.End
 	}
 	return h, nil
-}
-
-// protoValue returns a field's value and its size with a length before it; -1 if it is malformed.
-func protoValue(data []byte, wireType uint64) (value []byte, size int) {
-	before, n := 0, uint64(0)
-	switch wireType {
-	case 0:
-		if _, before = binary.Uvarint(data); before <= 0 {
-			return nil, -1
-		}
-		return data[:before], before
-	case 1:
-		n = 8
-	case 5:
-		n = 4
-	case 2:
-		if n, before = binary.Uvarint(data); before <= 0 {
-			return nil, -1
-		}
-	default: // groups are not in use any more
-		return nil, -1
-	}
-	if n > uint64(len(data)-before) {
-		return nil, -1
-	}
-	size = before + int(n)
-	return data[before:size], size
 }

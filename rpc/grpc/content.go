@@ -9,15 +9,15 @@ import (
 
 // A suffix after + names the encoding of the messages of a content type of gRPC; without one they are Protocol Buffers.
 const (
-	contentPrefix = "application/"
-	protobuf      = "application/protobuf"
+	contentPrefix   = "application/"
+	protobufContent = "application/protobuf"
 )
 
 // wireType returns the content-type of HTTP/2 for messages of a content type.
 func wireType(content string) (string, *call.Status) {
 	name, ok := strings.CutPrefix(content, contentPrefix)
 	switch {
-	case content == protobuf:
+	case content == protobufContent:
 		return grpcwire.ContentType, nil
 	case ok && name != "" && grpcwire.Printable(name):
 		return grpcwire.ContentType + "+" + name, nil
@@ -49,7 +49,7 @@ func (c *contentCache) received(field []byte) (r received, ok bool) {
 	if r.wire, encoding, ok = grpcwire.MediaType(r.field); !ok {
 		return r, false
 	}
-	if r.content = protobuf; encoding != "" && encoding != "proto" {
+	if r.content = protobufContent; encoding != "" && encoding != "proto" {
 		r.content = contentPrefix + encoding
 	}
 	c.in = r

@@ -125,8 +125,8 @@ func FuzzHeaders(f *testing.F) {
 		}
 		s := &call.Status{Code: call.Code(uint32(n)), Message: text, Details: []call.Detail{{Type: text, Value: details}, {}}}
 		var read []call.Detail
-		eachField(appendRPCStatus(nil, s), func(key uint64, value []byte) {
-			if key == keyStatusDetails {
+		eachField(appendRPCStatus(nil, s), func(number int, value []byte) {
+			if number == statusDetails {
 				read = append(read, readDetail(value))
 			}
 		})
@@ -134,6 +134,6 @@ func FuzzHeaders(f *testing.F) {
 			t.Errorf("details: got %q, want %q %q", read, text, details)
 		}
 		readDetails(details)
-		eachField(details, func(uint64, []byte) {})
+		eachField(details, func(int, []byte) {})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/internal/grpcwire"
 	"example.com/ferry/protocol/http2"
 	"example.com/ferry/rpc/call"
@@ -136,31 +137,31 @@ func readStatus(h *http2.Head) (s *call.Status, has bool) {
 	return s, true
 }
 
-// The keys of google.rpc.Status and google.protobuf.Any: field number and wire type.
+// The numbers of the fields of google.rpc.Status and google.protobuf.Any.
 const (
-	keyStatusCode    = 1 << 3
-	keyStatusMessage = 2<<3 | 2
-	keyStatusDetails = 3<<3 | 2
-	keyAnyType       = 1<<3 | 2
-	keyAnyValue      = 2<<3 | 2
+	statusCode    = 1
+	statusMessage = 2
+	statusDetails = 3
+	anyType       = 1
+	anyValue      = 2
 )
 
 // appendRPCStatus appends s as a google.rpc.Status.
 func appendRPCStatus(dst []byte, s *call.Status) []byte {
-	dst = binary.AppendUvarint(append(dst, keyStatusCode), uint64(s.Code))
+	dst = binary.AppendUvarint(append(dst, statusCode<<3), uint64(s.Code))
 	if s.Message != "" {
-		dst = appendBytes(dst, keyStatusMessage, s.Message)
+		dst = appendBytes(dst, statusMessage, s.Message)
 	}
 	for _, d := range s.Details {
-		detail := appendBytes(nil, keyAnyType, d.Type)
-		detail = appendBytes(detail, keyAnyValue, d.Value)
-		dst = appendBytes(dst, keyStatusDetails, detail)
+		detail := appendBytes(nil, anyType, d.Type)
+		detail = appendBytes(detail, anyValue, d.Value)
+		dst = appendBytes(dst, statusDetails, detail)
 	}
 	return dst
 }
 
-func appendBytes[T string | []byte](dst []byte, key byte, p T) []byte {
-	return append(binary.AppendUvarint(append(dst, key), uint64(len(p))), p...)
+func appendBytes[T string | []byte](dst []byte, number byte, p T) []byte {
+	return append(binary.AppendUvarint(append(dst, number<<3|2), uint64(len(p))), p...)
 }
 
 // readDetails returns the details of a google.rpc.Status in base64. Code and message are those of the other fields. What cannot be
@@ -173,8 +174,8 @@ func readDetails(field []byte) (details []call.Detail) {
 	if _, err := base64.RawStdEncoding.Decode(raw, field); err != nil {
 		return nil
 	}
-	eachField(raw, func(key uint64, value []byte) {
-		if key == keyStatusDetails {
+	eachField(raw, func(number int, value []byte) {
+		if number == statusDetails {
 			details = append(details, readDetail(value))
 		}
 	})
@@ -183,11 +184,11 @@ func readDetails(field []byte) (details []call.Detail) {
 
 // readDetail reads a google.protobuf.Any.
 func readDetail(p []byte) (d call.Detail) {
-	eachField(p, func(key uint64, value []byte) {
-		switch key {
-		case keyAnyType:
+	eachField(p, func(number int, value []byte) {
+		switch number {
+		case anyType:
 			d.Type = string(value)
-		case keyAnyValue:
+		case anyValue:
 			d.Value = value
 		}
 	})
@@ -195,34 +196,15 @@ func readDetail(p []byte) (d call.Detail) {
 }
 
 // eachField calls f for each field of a protobuf message whose value is bytes, and skips the others. It ends at what is malformed.
-func eachField(p []byte, f func(key uint64, value []byte)) {
-	for len(p) > 0 {
-		key, n := binary.Uvarint(p)
-		if n <= 0 {
+func eachField(p []byte, f func(number int, value []byte)) {
+	for pos := 0; pos < len(p); {
+		r, err := protobuf.Next(p, pos)
+		if err != nil {
 			return
 		}
-		p = p[n:]
-		length := uint64(0)
-		switch key & 7 {
-		case 0:
-			_, n = binary.Uvarint(p)
-			length = uint64(max(n, 0))
-		case 1:
-			length = 8
-		case 5:
-			length = 4
-		case 2:
-			length, n = binary.Uvarint(p)
-			p = p[max(n, 0):]
-		default:
-			return
+		if r.Wire == 2 {
+			f(r.Number, p[r.Off:r.End])
 		}
-		if n <= 0 || length > uint64(len(p)) {
-			return
-		}
-		if key&7 == 2 {
-			f(key, p[:length])
-		}
-		p = p[length:]
+		pos = r.End
 	}
 }

@@ -1,11 +1,13 @@
 package reflection
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"example.com/ferry/format/protobuf"
 	"example.com/ferry/rpc/call"
 )
 
@@ -72,31 +74,18 @@ func parseRequest(data []byte) (request, error) {
 
 // eachField calls f for each field of a message, with its bytes or its number. Fields of other wire types are skipped.
 func eachField(data []byte, f func(n protowire.Number, value []byte, number uint64) error) error {
-	for len(data) > 0 {
-		num, kind, n := protowire.ConsumeTag(data)
-		if n < 0 {
-			return errRequest
+	for pos := 0; pos < len(data); {
+		r, err := protobuf.Next(data, pos)
+		if err != nil {
+			return err
 		}
-		data = data[n:]
-		var value []byte
-		var number uint64
-		switch kind {
-		case protowire.BytesType:
-			value, n = protowire.ConsumeBytes(data)
-		case protowire.VarintType:
-			number, n = protowire.ConsumeVarint(data)
-		default:
-			n = protowire.ConsumeFieldValue(num, kind, data)
-		}
-		if n < 0 {
-			return errRequest
-		}
-		data = data[n:]
-		if kind == protowire.BytesType || kind == protowire.VarintType {
-			if err := f(num, value, number); err != nil {
+		if value := data[r.Off:r.End]; r.Wire == 0 || r.Wire == 2 {
+			number, _ := binary.Uvarint(value)
+			if err := f(protowire.Number(r.Number), value, number); err != nil {
 				return err
 			}
 		}
+		pos = r.End
 	}
 	return nil
 }
