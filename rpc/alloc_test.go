@@ -7,7 +7,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/envelope"
-	"example.com/ferry/rpc/rpctest"
 )
 
 // letter is a message of one byte, and letterCodec encodes it without an allocation.
@@ -38,7 +37,7 @@ func (letterCodec) Unmarshal(data []byte, v any) error {
 // of the test allocates a context without values, the peer, and the bytes of the response.
 func TestCallAllocations(t *testing.T) {
 	contents := []envelope.Content{{Type: "application/letter", Codec: letterCodec{}}}
-	p := rpctest.New()
+	p := newDirect()
 	p.Inline = true
 	srv := rpc.NewServer(&rpc.ServerConfig{Contents: contents})
 	out := &letter{'b'}
@@ -65,7 +64,7 @@ func TestCallAllocations(t *testing.T) {
 
 func BenchmarkCall(b *testing.B) {
 	contents := []envelope.Content{{Type: "application/letter", Codec: letterCodec{}}}
-	p := rpctest.New()
+	p := newDirect()
 	p.Inline = true
 	srv := rpc.NewServer(&rpc.ServerConfig{Contents: contents})
 	out := &letter{'b'}

@@ -13,7 +13,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 )
@@ -49,7 +48,7 @@ func tally(t *testing.T, c *rpc.Client, n int) map[string]int {
 
 func TestDialErrors(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	for _, row := range []struct {
 		name, target, want string
 		cfg                rpc.ClientConfig
@@ -79,7 +78,7 @@ func TestDialErrors(t *testing.T) {
 // TestRoundRobin: calls are spread over all endpoints of the target.
 func TestRoundRobin(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	serveNames(t, p, "a", "b", "c")
 	c := dial(t, p, "a,b,c", &rpc.ClientConfig{Policy: rpc.RoundRobin})
 	await(t, "three connections", func() bool { return p.Dials() == 3 && len(tally(t, c, 9)) == 3 })
@@ -88,7 +87,7 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-func serveNames(t *testing.T, p *rpctest.Protocol, names ...string) {
+func serveNames(t *testing.T, p *direct, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		listen(t, p, named(name), name)
@@ -108,7 +107,7 @@ func await(t *testing.T, what string, condition func() bool) {
 // TestFile: a watched file names the endpoints, and a client follows its changes.
 func TestFile(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	serveNames(t, p, "127.0.0.1:1", "127.0.0.1:2")
 	path := filepath.Join(t.TempDir(), "endpoints")
 	write := func(text string) {
@@ -136,7 +135,7 @@ func TestFile(t *testing.T) {
 // meanwhile, or wait with WaitForReady.
 func TestReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		l := listen(t, p, named("a"), "a")
 		c := dial(t, p, "a", &rpc.ClientConfig{MinBackoff: time.Second, MaxBackoff: 8 * time.Second})
 		l.Break()
@@ -184,7 +183,7 @@ func TestReconnect(t *testing.T) {
 // TestMoreConnections: a busy endpoint gets more connections, up to Conns.
 func TestMoreConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		srv := rpc.NewServer(nil)
 		leave := make(chan struct{})
 		rpc.Handle(srv, hello, func(context.Context, *helloRequest) (*helloResponse, error) {
@@ -216,7 +215,7 @@ func TestMoreConnections(t *testing.T) {
 // TestLimits: a client bounds the calls that it has in progress.
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		srv := rpc.NewServer(nil)
 		leave := make(chan struct{})
 		rpc.Handle(srv, hello, func(context.Context, *helloRequest) (*helloResponse, error) {

@@ -12,7 +12,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 )
 
 const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -85,7 +84,7 @@ func TestMetadataAfterTheCall(t *testing.T) {
 // TestTraceContext: a call that a handler makes carries the trace of the handler's own call, unless it sets another.
 func TestTraceContext(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	inner, outer := rpc.NewServer(nil), rpc.NewServer(nil)
 	rpc.Handle(inner, hello, func(ctx context.Context, _ *helloRequest) (*helloResponse, error) {
 		return &helloResponse{rpc.Header(ctx).Get("traceparent") + " " + rpc.Header(ctx).Get("tracestate") + " " + rpc.Header(ctx).Get("user")}, nil
@@ -174,7 +173,7 @@ func TestInterceptors(t *testing.T) {
 		} else {
 			cc.Interceptors, cc.Observer = interceptors, r
 		}
-		p := rpctest.New()
+		p := newDirect()
 		srv := rpc.NewServer(sc)
 		rpc.Handle(srv, hello, sayHello)
 		l := listen(t, p, srv, "a")
@@ -221,7 +220,7 @@ func TestInterceptorRefuses(t *testing.T) {
 // TestDeadline: it reaches the handler, whether it is the context's, an option or the client's default.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	srv := rpc.NewServer(nil)
 	rpc.Handle(srv, hello, func(ctx context.Context, _ *helloRequest) (*helloResponse, error) {
 		if _, ok := ctx.Deadline(); !ok {

@@ -15,7 +15,6 @@ import (
 	"example.com/ferry/rpc/grpc"
 	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/rpc/native"
-	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -99,7 +98,7 @@ func drainUnderLoad(t *testing.T, p call.Protocol) {
 // TestDrainLosesNoCall: servers are stopped and started in turn while calls go on. Each call succeeds, although none is idempotent.
 func TestDrainLosesNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		slow := func() *rpc.Server {
 			srv := rpc.NewServer(nil)
 			rpc.Handle(srv, hello, func(context.Context, *helloRequest) (*helloResponse, error) {
@@ -149,7 +148,7 @@ func TestDrainLosesNoCall(t *testing.T) {
 // TestDrainDeadline: Drain gives up when its context ends, and closes the open connections.
 func TestDrainDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		srv := rpc.NewServer(nil)
 		rpc.Handle(srv, hello, func(ctx context.Context, _ *helloRequest) (*helloResponse, error) {
 			<-ctx.Done()
@@ -180,7 +179,7 @@ func TestDrainDeadline(t *testing.T) {
 // TestPatience: calls wait for a server that has just gone, and fail if it does not return within 2 s.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		l := listen(t, p, named("a"), "a")
 		c := dial(t, p, "a", nil)
 		for _, row := range []struct {
@@ -188,7 +187,7 @@ func TestPatience(t *testing.T) {
 			lost        bool
 		}{{time.Second / 2, time.Second / 2, false}, {time.Minute, 2 * time.Second, true}} {
 			l.Close()
-			returned := make(chan *rpctest.Listener)
+			returned := make(chan *directListener)
 			go func() {
 				time.Sleep(row.gone)
 				returned <- listen(t, p, named("a"), "a")

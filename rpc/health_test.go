@@ -9,13 +9,12 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 )
 
 // TestHealth: an endpoint that reports NOT_SERVING gets no calls until it reports SERVING.
 func TestHealth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		a := named("a")
 		listen(t, p, a, "a")
 		listen(t, p, named("b"), "b")
@@ -37,7 +36,7 @@ func TestHealth(t *testing.T) {
 // TestHealthService: Check and Watch report what SetServing has set.
 func TestHealthService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		srv := named("a")
 		listen(t, p, srv, "a")
 		c := dial(t, p, "a", nil)

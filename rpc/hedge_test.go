@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/ferry/rpc"
-	"example.com/ferry/rpc/rpctest"
 )
 
 // delayed returns a server whose Hello takes delay() and counts the calls that began and the calls that were cancelled.
@@ -46,7 +45,7 @@ func TestHedge(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := rpctest.New()
+				p := newDirect()
 				var began, cancelled atomic.Int64
 				fixed := func(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 				listen(t, p, delayed("a", fixed(row.a), &began, &cancelled), "a")
@@ -75,7 +74,7 @@ func TestHedge(t *testing.T) {
 // TestHedgeBudget: when all servers stall, hedges add no more than their share to the load.
 func TestHedgeBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var began, cancelled atomic.Int64
 		slow := func() time.Duration { return 100 * time.Millisecond }
 		listen(t, p, delayed("a", slow, &began, &cancelled), "a")
@@ -103,7 +102,7 @@ func TestHedgeBudget(t *testing.T) {
 // TestHedgeWaitsForBudget: a call that finds the budget used up gets its second attempt when there is room again.
 func TestHedgeWaitsForBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var began, cancelled, slow atomic.Int64
 		listen(t, p, delayed("a", func() time.Duration {
 			if slow.Add(1) == 1 {
@@ -137,7 +136,7 @@ func TestHedgeWaitsForBudget(t *testing.T) {
 // TestHedgeQuantile: with the delay of the measured p95, one of three servers that stalls hardly shows in the latencies.
 func TestHedgeQuantile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var began, cancelled atomic.Int64
 		start := time.Now()
 		quick := func() time.Duration { return time.Millisecond + rand.N(time.Millisecond) }

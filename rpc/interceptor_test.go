@@ -8,13 +8,12 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 )
 
 // pair returns a client of a server with the methods of streams and Hello.
 func pair(t *testing.T, sc *rpc.ServerConfig, cc *rpc.ClientConfig) (*rpc.Server, *rpc.Client) {
 	t.Helper()
-	p := rpctest.New()
+	p := newDirect()
 	sc.Log, cc.Log = quiet, quiet
 	srv := rpc.NewServer(sc)
 	rpc.Handle(srv, hello, sayHello)

@@ -18,7 +18,6 @@ import (
 	"example.com/ferry/rpc/grpc"
 	"example.com/ferry/rpc/jsonrpc"
 	"example.com/ferry/rpc/native"
-	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport/tcp"
 )
 
@@ -129,7 +128,7 @@ func leaks(t *testing.T, p call.Protocol, n int) {
 // TestFailedCallsLeakNothing: calls that fail in each way leave no goroutine and no call in flight.
 func TestFailedCallsLeakNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		srv := rpc.NewServer(&rpc.ServerConfig{Log: quiet, MaxCalls: 50})
 		rpc.Handle(srv, hello, func(ctx context.Context, in *helloRequest) (*helloResponse, error) {
 			switch in.Name {

@@ -13,7 +13,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/stream"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
@@ -187,7 +186,7 @@ func TestDialNodeCloses(t *testing.T) {
 
 // relaying is a protocol whose connections end at a node that has no server at first.
 type relaying struct {
-	*rpctest.Protocol
+	*direct
 	refuse atomic.Int64 // how many calls are refused
 }
 
@@ -197,7 +196,7 @@ type relayed struct {
 }
 
 func (p *relaying) Dial(ctx context.Context, t transport.Transport, addr string) (call.Conn, error) {
-	c, err := p.Protocol.Dial(ctx, t, addr)
+	c, err := p.direct.Dial(ctx, t, addr)
 	return relayed{c, p}, err
 }
 
@@ -214,8 +213,8 @@ func (c relayed) Call(ctx context.Context, head *call.Head, data []byte, resp *c
 // TestNodeWithoutServer: while a node has no server, calls are tried again with growing pauses, on the same connection.
 func TestNodeWithoutServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &relaying{Protocol: rpctest.New()}
-		listen(t, p.Protocol, named("a"), "a")
+		p := &relaying{direct: newDirect()}
+		listen(t, p.direct, named("a"), "a")
 		c, err := rpc.Dial(t.Context(), "memory://a", &rpc.ClientConfig{Protocol: p, Transports: []transport.Transport{memory.New(nil)}, Log: quiet})
 		if err != nil {
 			t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 )
 
 const odd = "greeter.Greeter.Odd"
@@ -35,7 +34,7 @@ func TestCallersDoNotEject(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := rpctest.New()
+				p := newDirect()
 				for _, name := range []string{"a", "b"} {
 					srv := named(name)
 					rpc.Handle(srv, odd, func(context.Context, *helloRequest) (*helloResponse, error) {
@@ -83,7 +82,7 @@ func TestFailingHandler(t *testing.T) {
 }
 
 func failingHandler(t *testing.T, policy rpc.Policy, fail error, streams bool) {
-	p := rpctest.New()
+	p := newDirect()
 	var failed atomic.Int64
 	for name, fail := range map[string]error{"a": fail, "b": nil} {
 		srv := rpc.NewServer(&rpc.ServerConfig{Log: quiet})
@@ -125,7 +124,7 @@ func failingHandler(t *testing.T, policy rpc.Policy, fail error, streams bool) {
 // TestClientTimeoutEjects: the client's own time limit is evidence against a server that responds to nothing; deadlines of callers are not.
 func TestClientTimeoutEjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		stalled := rpc.NewServer(nil)
 		var calls atomic.Int64
 		rpc.Handle(stalled, hello, func(ctx context.Context, _ *helloRequest) (*helloResponse, error) {
@@ -150,7 +149,7 @@ func TestClientTimeoutEjects(t *testing.T) {
 // is connected again.
 func TestLostConnectionCountsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var began, cancelled atomic.Int64
 		ms := func() time.Duration { return 5 * time.Millisecond }
 		l := listen(t, p, delayed("a", ms, &began, &cancelled), "a")

@@ -11,7 +11,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 )
 
 // failing returns a server that counts its calls and fails all with code.
@@ -49,7 +48,7 @@ func TestRetry(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := rpctest.New()
+				p := newDirect()
 				var calls atomic.Int64
 				listen(t, p, failing(row.code, &calls), "a")
 				c := dial(t, p, "a", &row.cfg)
@@ -65,7 +64,7 @@ func TestRetry(t *testing.T) {
 // TestRetryElsewhere: another attempt goes to another endpoint.
 func TestRetryElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var calls atomic.Int64
 		listen(t, p, failing(call.Unavailable, &calls), "a")
 		listen(t, p, named("b"), "b")
@@ -80,7 +79,7 @@ func TestRetryElsewhere(t *testing.T) {
 // TestRetryStorm: when all servers fail, retries add no more than the budget to the load.
 func TestRetryStorm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var attempts atomic.Int64
 		listen(t, p, failing(call.Unavailable, &attempts), "a")
 		c := dial(t, p, "a", &rpc.ClientConfig{Idempotent: []string{hello}})
@@ -100,7 +99,7 @@ func TestRetryStorm(t *testing.T) {
 // TestEjection: an endpoint whose calls fail gets no more for a while.
 func TestEjection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		var failed atomic.Int64
 		listen(t, p, failing(call.Unavailable, &failed), "a")
 		listen(t, p, named("b"), "b")
@@ -126,7 +125,7 @@ func TestEjection(t *testing.T) {
 func TestEndpointRecovers(t *testing.T) {
 	for _, how := range []string{"lost connection", "short deadlines"} {
 		synctest.Test(t, func(t *testing.T) {
-			p := rpctest.New()
+			p := newDirect()
 			var began, cancelled atomic.Int64
 			ms := func() time.Duration { return 5 * time.Millisecond }
 			l := listen(t, p, delayed("a", ms, &began, &cancelled), "a")

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"example.com/ferry/rpc"
-	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 )
@@ -29,18 +28,18 @@ func sayHello(_ context.Context, in *helloRequest) (*helloResponse, error) {
 var quiet = slog.New(slog.DiscardHandler)
 
 // listen serves srv at addr of p until the test ends.
-func listen(t testing.TB, p *rpctest.Protocol, srv *rpc.Server, addr string) *rpctest.Listener {
+func listen(t testing.TB, p *direct, srv *rpc.Server, addr string) *directListener {
 	t.Helper()
 	l, err := srv.Listen(t.Context(), p, nil, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return l.(*rpctest.Listener)
+	return l.(*directListener)
 }
 
 // dial returns a client of target over p. cfg may be nil.
-func dial(t testing.TB, p *rpctest.Protocol, target string, cfg *rpc.ClientConfig) *rpc.Client {
+func dial(t testing.TB, p *direct, target string, cfg *rpc.ClientConfig) *rpc.Client {
 	t.Helper()
 	if cfg == nil {
 		cfg = &rpc.ClientConfig{}
@@ -58,7 +57,7 @@ func dial(t testing.TB, p *rpctest.Protocol, target string, cfg *rpc.ClientConfi
 // serve returns a client of a server that register configures.
 func serve(t testing.TB, cfg *rpc.ServerConfig, register func(*rpc.Server)) *rpc.Client {
 	t.Helper()
-	p := rpctest.New()
+	p := newDirect()
 	srv := rpc.NewServer(cfg)
 	register(srv)
 	listen(t, p, srv, "a")

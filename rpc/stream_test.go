@@ -12,7 +12,6 @@ import (
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
-	"example.com/ferry/rpc/rpctest"
 )
 
 const (
@@ -176,7 +175,7 @@ func TestStreamAfterTheHandler(t *testing.T) {
 // TestStreamEnvelope: an envelope is for unary calls.
 func TestStreamEnvelope(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	contents := []envelope.Content{
 		{Type: "application/json", Codec: json.Codec{}},
 		{Type: "application/jsonrpc2", Envelope: envelope.JSONRPC2{}, Codec: json.Codec{}},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"example.com/ferry/rpc"
-	"example.com/ferry/rpc/rpctest"
 )
 
 // tailServer handles 8 calls at a time, each of which takes 5 to 15 ms. While stalled reports a time, it does nothing until then.
@@ -36,7 +35,7 @@ func tailServer(stalled func() time.Duration) *rpc.Server {
 // returns the latencies, sorted, and the share of attempts beyond one for each call.
 func tail(t *testing.T, cfg rpc.ClientConfig) (latencies []time.Duration, extra float64) {
 	synctest.Test(t, func(t *testing.T) {
-		p := rpctest.New()
+		p := newDirect()
 		start := time.Now()
 		for _, name := range []string{"a", "b", "c"} {
 			listen(t, p, tailServer(func() time.Duration {

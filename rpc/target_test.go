@@ -13,7 +13,6 @@ import (
 
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
-	"example.com/ferry/rpc/rpctest"
 	"example.com/ferry/transport"
 	"example.com/ferry/transport/memory"
 )
@@ -59,7 +58,7 @@ func (n *names) LookupSRV(_ context.Context, name string) ([]*net.SRV, time.Dura
 // discover returns a client of target, and starts a server at each address. A server responds with its address.
 func discover(t *testing.T, n *names, target string, addrs ...string) *rpc.Client {
 	t.Helper()
-	p := rpctest.New()
+	p := newDirect()
 	for _, addr := range addrs {
 		srv := rpc.NewServer(nil)
 		rpc.Handle(srv, hello, func(context.Context, *helloRequest) (*helloResponse, error) { return &helloResponse{addr}, nil })
@@ -145,7 +144,7 @@ func TestUnknownNames(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := &names{ips: map[string][]string{}, srv: map[string][]*net.SRV{}}
-		p := rpctest.New()
+		p := newDirect()
 		srv := rpc.NewServer(nil)
 		rpc.Handle(srv, hello, sayHello)
 		listen(t, p, srv, "192.0.2.1:80")

@@ -17,7 +17,6 @@ import (
 	"example.com/ferry/rpc"
 	"example.com/ferry/rpc/call"
 	"example.com/ferry/rpc/envelope"
-	"example.com/ferry/rpc/rpctest"
 )
 
 func TestCall(t *testing.T) {
@@ -88,7 +87,7 @@ func (*panics) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 // TestPanicIsCounted: the server lives on, logs the stack and counts.
 func TestPanicIsCounted(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	srv := rpc.NewServer(&rpc.ServerConfig{Log: quiet})
 	rpc.Handle(srv, hello, func(_ context.Context, in *helloRequest) (*helloResponse, error) {
 		if in.Name == "" {
@@ -124,7 +123,7 @@ func TestRegistrationErrors(t *testing.T) {
 	} {
 		srv := rpc.NewServer(nil)
 		row.register(srv)
-		_, err := srv.Listen(t.Context(), rpctest.New(), nil, "a")
+		_, err := srv.Listen(t.Context(), newDirect(), nil, "a")
 		if err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want an error with %q", row.name, err, row.want)
 		}
@@ -152,7 +151,7 @@ func TestContents(t *testing.T) {
 		{Type: "application/only", Codec: only{t: reflect.TypeFor[*int]()}},
 		{Type: "application/x", Codec: raw.Codec{}},
 	}
-	p := rpctest.New()
+	p := newDirect()
 	srv := rpc.NewServer(&rpc.ServerConfig{Contents: contents[:2]})
 	rpc.Handle(srv, hello, sayHello)
 	listen(t, p, srv, "a")
@@ -180,7 +179,7 @@ func TestContents(t *testing.T) {
 func TestEnvelope(t *testing.T) {
 	t.Parallel()
 	for _, numbered := range []bool{false, true} {
-		p := rpctest.New()
+		p := newDirect()
 		p.Numbered = numbered
 		contents := []envelope.Content{{Type: "application/jsonrpc2", Envelope: envelope.JSONRPC2{}, Codec: json.Codec{}}}
 		srv := rpc.NewServer(&rpc.ServerConfig{Contents: contents})
@@ -207,7 +206,7 @@ func TestEnvelope(t *testing.T) {
 // TestEnvelopeDisagrees: an envelope that names another call is refused.
 func TestEnvelopeDisagrees(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	contents := []envelope.Content{{Type: "application/jsonrpc2", Envelope: envelope.JSONRPC2{}, Codec: json.Codec{}}}
 	srv := rpc.NewServer(&rpc.ServerConfig{Contents: contents})
 	rpc.Handle(srv, hello, sayHello)
@@ -316,7 +315,7 @@ func TestHeavy(t *testing.T) {
 
 func TestMessageSize(t *testing.T) {
 	t.Parallel()
-	p := rpctest.New()
+	p := newDirect()
 	srv := rpc.NewServer(&rpc.ServerConfig{MaxMessage: 100})
 	rpc.Handle(srv, hello, func(_ context.Context, in *helloRequest) (*helloResponse, error) {
 		return &helloResponse{strings.Repeat(in.Name, 10)}, nil

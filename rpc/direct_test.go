@@ -1,4 +1,4 @@
-package rpctest
+package rpc_test
 
 import (
 	"context"
@@ -11,44 +11,44 @@ import (
 	"example.com/ferry/transport"
 )
 
-// Protocol passes calls from Dial to Listen with the same address. It uses no transport. New makes one.
-type Protocol struct {
+// direct passes calls from Dial to Listen with the same address. It uses no transport. newDirect makes one.
+type direct struct {
 	// Inline runs unary handlers on the goroutine of their caller. Their calls do not return before the handler, whatever ctx says.
 	Inline bool
 	// Numbered makes connections number their calls, as protocols with frames do.
 	Numbered bool
 
 	mu        sync.Mutex
-	listeners map[string]*Listener
+	listeners map[string]*directListener
 	dials     atomic.Int64
 }
 
-var _ call.Protocol = (*Protocol)(nil)
+var _ call.Protocol = (*direct)(nil)
 
-// New returns a Protocol without listeners.
-func New() *Protocol { return &Protocol{listeners: make(map[string]*Listener)} }
+// newDirect returns one without listeners.
+func newDirect() *direct { return &direct{listeners: make(map[string]*directListener)} }
 
 // Name implements call.Protocol.
-func (p *Protocol) Name() string { return "test" }
+func (p *direct) Name() string { return "test" }
 
 // Dials returns how often Dial was called.
-func (p *Protocol) Dials() int { return int(p.dials.Load()) }
+func (p *direct) Dials() int { return int(p.dials.Load()) }
 
 // Listen implements call.Protocol.
-func (p *Protocol) Listen(_ context.Context, _ transport.Transport, addr string, s call.Service) (call.Listener, error) {
+func (p *direct) Listen(_ context.Context, _ transport.Transport, addr string, s call.Service) (call.Listener, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.listeners[addr] != nil {
-		return nil, fmt.Errorf("rpctest: listen on %s: the address is in use", addr)
+		return nil, fmt.Errorf("direct: listen on %s: the address is in use", addr)
 	}
-	l := &Listener{protocol: p, addr: addr, service: s, conns: make(map[*conn]struct{})}
+	l := &directListener{protocol: p, addr: addr, service: s, conns: make(map[*directConn]struct{})}
 	l.changed.L = &l.mu
 	p.listeners[addr] = l
 	return l, nil
 }
 
 // Dial implements call.Protocol.
-func (p *Protocol) Dial(ctx context.Context, _ transport.Transport, addr string) (call.Conn, error) {
+func (p *direct) Dial(ctx context.Context, _ transport.Transport, addr string) (call.Conn, error) {
 	p.dials.Add(1)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -57,49 +57,49 @@ func (p *Protocol) Dial(ctx context.Context, _ transport.Transport, addr string)
 	l := p.listeners[addr]
 	p.mu.Unlock()
 	if l == nil {
-		return nil, fmt.Errorf("rpctest: dial %s: connection refused", addr)
+		return nil, fmt.Errorf("direct: dial %s: connection refused", addr)
 	}
 	return l.accept()
 }
 
-// Listener is a server's address.
-type Listener struct {
-	protocol *Protocol
+// directListener is a server's address.
+type directListener struct {
+	protocol *direct
 	addr     string
 	service  call.Service
 
 	mu      sync.Mutex
-	conns   map[*conn]struct{}
+	conns   map[*directConn]struct{}
 	active  int       // calls in progress
 	changed sync.Cond // a call has ended, or a connection
 	closed  bool
 }
 
-type addr string
+type directAddr string
 
-func (a addr) Network() string { return "test" }
-func (a addr) String() string  { return string(a) }
+func (a directAddr) Network() string { return "test" }
+func (a directAddr) String() string  { return string(a) }
 
 // Addr implements call.Listener.
-func (l *Listener) Addr() net.Addr { return addr(l.addr) }
+func (l *directListener) Addr() net.Addr { return directAddr(l.addr) }
 
-func (l *Listener) accept() (call.Conn, error) {
+func (l *directListener) accept() (call.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, fmt.Errorf("rpctest: dial %s: connection refused", l.addr)
+		return nil, fmt.Errorf("direct: dial %s: connection refused", l.addr)
 	}
-	c := &conn{listener: l, closing: make(chan struct{})}
+	c := &directConn{listener: l, closing: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	l.conns[c] = struct{}{}
 	if l.protocol.Numbered {
-		return &numbered{conn: c}, nil
+		return &directNumbered{directConn: c}, nil
 	}
 	return c, nil
 }
 
 // stop takes the address away and tells clients to call elsewhere.
-func (l *Listener) stop() {
+func (l *directListener) stop() {
 	l.protocol.mu.Lock()
 	if l.protocol.listeners[l.addr] == l {
 		delete(l.protocol.listeners, l.addr)
@@ -114,7 +114,7 @@ func (l *Listener) stop() {
 }
 
 // Drain implements call.Listener.
-func (l *Listener) Drain(ctx context.Context) error {
+func (l *directListener) Drain(ctx context.Context) error {
 	l.stop()
 	defer context.AfterFunc(ctx, l.wake)()
 	l.mu.Lock()
@@ -131,7 +131,7 @@ func (l *Listener) Drain(ctx context.Context) error {
 }
 
 // Close implements call.Listener.
-func (l *Listener) Close() error {
+func (l *directListener) Close() error {
 	l.stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +142,7 @@ func (l *Listener) Close() error {
 }
 
 // Break closes the connections, and clients may connect again.
-func (l *Listener) Break() {
+func (l *directListener) Break() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.conns {
@@ -152,7 +152,7 @@ func (l *Listener) Break() {
 }
 
 // begin counts a call on c, and reports false if c accepts no more.
-func (l *Listener) begin(c *conn) bool {
+func (l *directListener) begin(c *directConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.stopped {
@@ -163,7 +163,7 @@ func (l *Listener) begin(c *conn) bool {
 	return true
 }
 
-func (l *Listener) end(c *conn) {
+func (l *directListener) end(c *directConn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.active--
@@ -173,7 +173,7 @@ func (l *Listener) end(c *conn) {
 }
 
 // wake lets Drain and Close check their conditions again.
-func (l *Listener) wake() {
+func (l *directListener) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.changed.Broadcast()

@@ -1,4 +1,4 @@
-package rpctest
+package rpc_test
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"example.com/ferry/rpc/call"
 )
 
-// queued is the number of messages that a stream holds in each direction.
-const queued = 16
+// directQueued is the number of messages that a stream holds in each direction.
+const directQueued = 16
 
-// stream is the server's end of a call.
-type stream struct {
+// directStream is the server's end of a call.
+type directStream struct {
 	head      *call.Head
-	conn      *conn
+	conn      *directConn
 	ctx       context.Context // ends with the client's, at the deadline, or when the connection is lost
 	cancel    context.CancelCauseFunc
 	release   func()      // of ctx
@@ -37,11 +37,11 @@ type stream struct {
 }
 
 // begin makes a call of c.
-func (c *conn) begin(ctx context.Context, head *call.Head) *stream {
+func (c *directConn) begin(ctx context.Context, head *call.Head) *directStream {
 	h := *head
-	s := &stream{
+	s := &directStream{
 		head: &h, conn: c, headerReady: make(chan struct{}), done: make(chan struct{}),
-		requests: make(chan []byte, queued), responses: make(chan []byte, queued),
+		requests: make(chan []byte, directQueued), responses: make(chan []byte, directQueued),
 	}
 	// The server's context has none of the client's values, as if there were a network in between.
 	own, stopTimer := context.Background(), context.CancelFunc(func() {})
@@ -53,7 +53,7 @@ func (c *conn) begin(ctx context.Context, head *call.Head) *stream {
 	}
 	s.ctx, s.cancel = context.WithCancelCause(own)
 	unhook := context.AfterFunc(ctx, func() { s.cancel(ctx.Err()) })
-	unhookConn := context.AfterFunc(c.ctx, func() { s.cancel(errLost) })
+	unhookConn := context.AfterFunc(c.ctx, func() { s.cancel(errDirectLost) })
 	s.release = func() {
 		unhook()
 		unhookConn()
@@ -64,7 +64,7 @@ func (c *conn) begin(ctx context.Context, head *call.Head) *stream {
 }
 
 // serve runs the handler.
-func (s *stream) serve() {
+func (s *directStream) serve() {
 	l := s.conn.listener
 	defer l.end(s.conn)
 	defer s.release()
@@ -72,21 +72,21 @@ func (s *stream) serve() {
 }
 
 // cause returns the status of a call whose context has ended.
-func (s *stream) cause(ctx context.Context) *call.Status {
+func (s *directStream) cause(ctx context.Context) *call.Status {
 	switch {
-	case errors.Is(context.Cause(s.ctx), errLost) && ctx.Err() == nil:
-		return &call.Status{Code: call.Unavailable, Message: errLost.Error()}
+	case errors.Is(context.Cause(s.ctx), errDirectLost) && ctx.Err() == nil:
+		return &call.Status{Code: call.Unavailable, Message: errDirectLost.Error()}
 	case ctx.Err() != nil:
 		return call.StatusOf(ctx.Err())
 	}
 	return call.StatusOf(s.ctx.Err())
 }
 
-func (s *stream) Head() *call.Head { return s.head }
+func (s *directStream) Head() *call.Head { return s.head }
 
-func (s *stream) Peer() *call.Peer { return &call.Peer{Addr: addr("client")} }
+func (s *directStream) Peer() *call.Peer { return &call.Peer{Addr: directAddr("client")} }
 
-func (s *stream) Recv() ([]byte, error) {
+func (s *directStream) Recv() ([]byte, error) {
 	select {
 	case data, ok := <-s.requests:
 		if !ok {
@@ -98,17 +98,17 @@ func (s *stream) Recv() ([]byte, error) {
 	}
 }
 
-func (s *stream) SetHeader(m call.Metadata) error {
+func (s *directStream) SetHeader(m call.Metadata) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.headerSent {
-		return errors.New("rpctest: the header is already sent")
+		return errors.New("direct: the header is already sent")
 	}
 	s.header = append(slices.Clip(s.header), m...)
 	return nil
 }
 
-func (s *stream) sendHeader() {
+func (s *directStream) sendHeader() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.headerSent {
@@ -117,7 +117,7 @@ func (s *stream) sendHeader() {
 	}
 }
 
-func (s *stream) Send(data []byte) error {
+func (s *directStream) Send(data []byte) error {
 	s.sendHeader()
 	select {
 	case s.responses <- bytes.Clone(data):
@@ -127,7 +127,7 @@ func (s *stream) Send(data []byte) error {
 	}
 }
 
-func (s *stream) Finish(last []byte, status *call.Status, trailer call.Metadata) {
+func (s *directStream) Finish(last []byte, status *call.Status, trailer call.Metadata) {
 	if last != nil {
 		s.last = append([]byte{}, last...)
 	}
@@ -138,24 +138,24 @@ func (s *stream) Finish(last []byte, status *call.Status, trailer call.Metadata)
 }
 
 // Open implements call.Conn.
-func (c *conn) Open(ctx context.Context, head *call.Head) (call.ClientStream, error) {
+func (c *directConn) Open(ctx context.Context, head *call.Head) (call.ClientStream, error) {
 	if !c.listener.begin(c) {
-		return nil, call.Errorf(call.Unavailable, "rpctest: the connection is closing")
+		return nil, call.Errorf(call.Unavailable, "direct: the connection is closing")
 	}
 	s := c.begin(ctx, head)
 	go s.serve()
-	return &clientStream{s: s, ctx: ctx}, nil
+	return &directClientStream{s: s, ctx: ctx}, nil
 }
 
-// clientStream is the client's end of a call.
-type clientStream struct {
-	s         *stream
+// directClientStream is the client's end of a call.
+type directClientStream struct {
+	s         *directStream
 	ctx       context.Context
 	closeOnce sync.Once
 	lastTaken bool
 }
 
-func (c *clientStream) Send(data []byte) error {
+func (c *directClientStream) Send(data []byte) error {
 	select {
 	case <-c.s.done:
 		return io.EOF
@@ -166,12 +166,12 @@ func (c *clientStream) Send(data []byte) error {
 	}
 }
 
-func (c *clientStream) CloseSend() error {
+func (c *directClientStream) CloseSend() error {
 	c.closeOnce.Do(func() { close(c.s.requests) })
 	return nil
 }
 
-func (c *clientStream) Header() (call.Metadata, error) {
+func (c *directClientStream) Header() (call.Metadata, error) {
 	select {
 	case <-c.s.headerReady:
 		c.s.mu.Lock()
@@ -182,7 +182,7 @@ func (c *clientStream) Header() (call.Metadata, error) {
 	}
 }
 
-func (c *clientStream) Recv() ([]byte, error) {
+func (c *directClientStream) Recv() ([]byte, error) {
 	select {
 	case data, ok := <-c.s.responses:
 		if ok {
@@ -209,7 +209,7 @@ func (c *clientStream) Recv() ([]byte, error) {
 	return nil, io.EOF
 }
 
-func (c *clientStream) Trailer() call.Metadata {
+func (c *directClientStream) Trailer() call.Metadata {
 	select {
 	case <-c.s.done:
 		return c.s.trailer
@@ -218,4 +218,4 @@ func (c *clientStream) Trailer() call.Metadata {
 	}
 }
 
-func (c *clientStream) Cancel() { c.s.cancel(context.Canceled) }
+func (c *directClientStream) Cancel() { c.s.cancel(context.Canceled) }
