@@ -1,7 +1,6 @@
 package calltest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -11,16 +10,7 @@ import (
 
 // drain stops the server while a call is in progress. The call ends well, the connection closes, and no further call begins.
 func drain(r *rig) {
-	want := r.subject.Message(100, 1)
-	called := make(chan error, 1)
-	go func() {
-		resp, err := r.call(r.Context(), r.head("Hold"), want)
-		if err == nil && !bytes.Equal(resp.Data, want) {
-			err = errors.New("got another response")
-		}
-		resp.Release()
-		called <- err
-	}()
+	called := r.begin(r.Context(), "Hold")
 	r.awaitBegun(1)
 	drained := make(chan error, 1)
 	go func() {
@@ -38,11 +28,7 @@ func drain(r *rig) {
 	case <-time.After(patience):
 		r.Fatal("the connection has not learned that the server drains")
 	}
-	resp, err := r.call(r.Context(), r.head("Echo"), want)
-	r.wantCode("a call while the server drains", err, call.Unavailable)
-	if !resp.Unsent {
-		r.Error("Unsent is not set, but the server cannot have begun the call")
-	}
+	r.wantUnsent("a call while the server drains")
 	if r.canDial() {
 		r.Error("a server that drains has accepted a connection")
 	}
@@ -73,11 +59,7 @@ func (r *rig) canDial() bool {
 
 // lateDrain drains with a call that does not end in time.
 func lateDrain(r *rig) {
-	called := make(chan error, 1)
-	go func() {
-		_, err := r.call(r.Context(), r.head("Hold"), r.subject.Message(100, 1))
-		called <- err
-	}()
+	called := r.begin(r.Context(), "Hold")
 	r.awaitBegun(1)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
@@ -91,12 +73,7 @@ func lateDrain(r *rig) {
 
 // closeConn closes the connection while a call is in progress.
 func closeConn(r *rig) {
-	called := make(chan error, 1)
-	go func() {
-		resp, err := r.call(r.Context(), r.head("Hold"), r.subject.Message(100, 1))
-		resp.Release()
-		called <- err
-	}()
+	called := r.begin(r.Context(), "Hold")
 	r.awaitBegun(1)
 	closed := make(chan error, 1)
 	go func() {
@@ -105,11 +82,7 @@ func closeConn(r *rig) {
 		closed <- r.conn.Close(ctx)
 	}()
 	<-r.conn.Closing()
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(100, 1))
-	r.wantCode("a call after Close", err, call.Unavailable)
-	if !resp.Unsent {
-		r.Error("Unsent is not set")
-	}
+	r.wantUnsent("a call after Close")
 	close(r.service.gate)
 	r.wantCode("the call in progress", <-called, call.OK)
 	if err := <-closed; err != nil {
@@ -123,11 +96,7 @@ func closeConn(r *rig) {
 // closeLate closes the connection while a call is in progress that does not end in time.
 func (r *rig) closeLate() {
 	begun, _ := r.service.counts()
-	called := make(chan error, 1)
-	go func() {
-		_, err := r.call(r.Context(), r.head("Wait"), r.subject.Message(100, 1))
-		called <- err
-	}()
+	called := r.begin(r.Context(), "Wait")
 	r.awaitBegun(begun + 1)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
@@ -140,26 +109,16 @@ func (r *rig) closeLate() {
 
 // lostConnection closes the server while calls are in progress.
 func lostConnection(r *rig) {
-	called := make(chan error, 2)
-	for range 2 {
-		go func() {
-			_, err := r.call(r.Context(), r.head("Wait"), r.subject.Message(100, 1))
-			called <- err
-		}()
-	}
+	first, second := r.begin(r.Context(), "Wait"), r.begin(r.Context(), "Wait")
 	r.awaitBegun(2)
 	if err := r.server.Close(); err != nil {
 		r.Error(err)
 	}
-	for range 2 {
+	for _, called := range []<-chan error{first, second} {
 		r.wantCode("a call of a lost connection", <-called, call.Unavailable)
 	}
 	<-r.conn.Closing()
 	within(r.T, "Err", func() bool { return r.conn.Err() != nil })
 	r.awaitHandlers(2)
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(100, 1))
-	r.wantCode("a call after it", err, call.Unavailable)
-	if !resp.Unsent {
-		r.Error("Unsent is not set")
-	}
+	r.wantUnsent("a call after it")
 }

@@ -1,7 +1,9 @@
 package calltest
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -165,6 +167,39 @@ func (r *rig) call(ctx context.Context, head *call.Head, data []byte) (call.Resp
 	var resp call.Response
 	err := r.conn.Call(ctx, head, data, &resp)
 	return resp, err
+}
+
+// begin makes a unary call on a goroutine of its own, and returns where its error will be.
+func (r *rig) begin(ctx context.Context, method string) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		want := r.subject.Message(100, 1)
+		resp, err := r.call(ctx, r.head(method), want)
+		if err == nil && !bytes.Equal(resp.Data, want) {
+			err = fmt.Errorf("got another response, %.100q", resp.Data)
+		}
+		resp.Release()
+		ended <- err
+	}()
+	return ended
+}
+
+// wantNext reports a further call that does not succeed.
+func (r *rig) wantNext() {
+	r.Helper()
+	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 1))
+	r.wantCode("the next call", err, call.OK)
+	resp.Release()
+}
+
+// wantUnsent reports a call that the connection does not refuse before it is sent.
+func (r *rig) wantUnsent(what string) {
+	r.Helper()
+	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(100, 1))
+	r.wantCode(what, err, call.Unavailable)
+	if !resp.Unsent {
+		r.Errorf("%s: Unsent is not set", what)
+	}
 }
 
 // wantCode reports a wrong code.

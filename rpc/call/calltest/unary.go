@@ -88,9 +88,7 @@ func largeStatus(r *rig) {
 			r.Errorf("a large detail: the small one is lost")
 		}
 	}
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 0))
-	r.wantCode("the next call", err, call.OK)
-	resp.Release()
+	r.wantNext()
 }
 
 func details(r *rig) {
@@ -108,9 +106,7 @@ func unknownMethod(r *rig) {
 	head := r.head("Missing")
 	_, err := r.call(r.Context(), head, r.subject.Message(10, 1))
 	r.wantCode("a method that does not exist", err, call.Unimplemented)
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 1))
-	r.wantCode("a call after it", err, call.OK)
-	resp.Release()
+	r.wantNext()
 }
 
 func metadata(r *rig) {
@@ -190,9 +186,7 @@ func messageLimit(r *rig) {
 		_, err := r.call(r.Context(), head, make([]byte, 4*r.subject.MaxMessage))
 		r.wantCode("a message above the limit once it is decompressed", err, call.ResourceExhausted)
 	}
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 1))
-	r.wantCode("a call after it", err, call.OK)
-	resp.Release()
+	r.wantNext()
 }
 
 func deadline(r *rig) {
@@ -256,18 +250,12 @@ func passedDeadline(r *rig) {
 func cancel(r *rig) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := r.call(ctx, r.head("Wait"), r.subject.Message(10, 1))
-		ended <- err
-	}()
+	ended := r.begin(ctx, "Wait")
 	r.awaitBegun(1)
 	cancel()
 	r.wantCode("a cancelled call", <-ended, call.Canceled)
 	r.awaitHandlers(1)
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 1))
-	r.wantCode("a call after it", err, call.OK)
-	resp.Release()
+	r.wantNext()
 }
 
 // cancellationStorm cancels calls at all stages. The connection must survive.
@@ -293,9 +281,7 @@ func cancellationStorm(r *rig) {
 		})
 	}
 	all.Wait()
-	resp, err := r.call(r.Context(), r.head("Echo"), r.subject.Message(10, 1))
-	r.wantCode("a call after the storm", err, call.OK)
-	resp.Release()
+	r.wantNext()
 	within(r.T, "the handlers to return", func() bool { begun, ended := r.service.counts(); return begun == ended })
 }
 
