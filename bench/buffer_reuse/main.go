@@ -37,7 +37,7 @@ func (e *experiment) question() harness.Question {
 		About: "The same proxy twice, under the load of proxy_bolt: as it ships, and built with `-tags nopool`. That build allocates everything anew that the other one takes from a list of free ones: buffers of unread and of unwritten bytes, copies of requests, and the objects of requests and connections. " +
 			"The seed claimed for its proxy, of goroutines and with headers in maps, 20 % more requests and 30 % less memory.",
 		Figures: []string{
-			boltload.PerRequest, boltload.Mean, boltload.P50, boltload.P99, boltload.Anonymous, boltload.HeapGrowth,
+			boltload.PerRequest, boltload.Mean, boltload.P50, boltload.P95, boltload.P99, boltload.Anonymous, boltload.HeapGrowth,
 			allocated, cycles, pause, boltload.Busy, boltload.LoadBusy, boltload.Foreign,
 		},
 		Prepare: e.prepare,

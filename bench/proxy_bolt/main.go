@@ -33,7 +33,7 @@ func (e *experiment) question() harness.Question {
 			"The headline is CPU time the kernel counts for the proxy's process, over requests answered in the same window; each response's id and content are compared. " +
 			"Requests are of version 1, with a class, two headers and 1 KiB of content, and so are responses; in the mix 0 to 10 KiB, evenly spread.",
 		Figures: []string{
-			boltload.PerSecond, boltload.Mean, boltload.P50, boltload.P99, boltload.Anonymous, boltload.HeapGrowth, boltload.Goroutines,
+			boltload.PerSecond, boltload.Mean, boltload.P50, boltload.P95, boltload.P99, boltload.Anonymous, boltload.HeapGrowth, boltload.Goroutines,
 			boltload.Busy, boltload.LoadBusy, boltload.Foreign,
 		},
 		Prepare: e.prepare,

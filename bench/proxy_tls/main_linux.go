@@ -35,7 +35,7 @@ func (e *experiment) question() harness.Question {
 			"CPU time is the proxy's own, user and system, by the kernel's account. The proxy has core 0 to itself; client and backend share core 1, so the client's own handshakes limit their rate: compare CPU time. " +
 			"Idle connections have carried one request each: bytes are by how much the proxy's anonymous memory (RssAnon) grows with the last 5000 of 6000 connections, over 5000. " +
 			"The client verifies the certificate and every response.",
-		Figures: []string{perSecond, idleBytes, proxytrial.P50, proxytrial.P99, proxytrial.Anonymous, proxytrial.CPU, proxytrial.Failures, harness.Foreign},
+		Figures: []string{perSecond, idleBytes, proxytrial.P50, proxytrial.P95, proxytrial.P99, proxytrial.Anonymous, proxytrial.CPU, proxytrial.Failures, harness.Foreign},
 		Plot:    []string{full, resumed, http1, http2},
 		Prepare: e.prepare,
 		Checks: []harness.Check{

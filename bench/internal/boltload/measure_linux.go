@@ -28,13 +28,13 @@ type Spec struct {
 
 // Report holds what the client measured in the window.
 type Report struct {
-	Requests       int // requests that were answered with the correct content
-	All            int // Requests plus the requests before and after the window
-	Window         time.Duration
-	CPU            time.Duration // CPU time of Spec.Proxy
-	Load           time.Duration // CPU time of the client and of Spec.Backend
-	Foreign        float64       // cores used by programs outside of the experiment, on average
-	Mean, P50, P99 time.Duration // latency, from writing the request to the connection until its response was read
+	Requests            int // requests that were answered with the correct content
+	All                 int // Requests plus the requests before and after the window
+	Window              time.Duration
+	CPU                 time.Duration // CPU time of Spec.Proxy
+	Load                time.Duration // CPU time of the client and of Spec.Backend
+	Foreign             float64       // cores used by programs outside of the experiment, on average
+	Mean, P50, P95, P99 time.Duration // latency, from writing the request to the connection until its response was read
 }
 
 // A process of this program that finds its role in the environment is the client or the backend.
@@ -146,5 +146,5 @@ func (r *Report) summarize(times []time.Duration) {
 		sum += t
 	}
 	sorted := openloop.Sorted(times)
-	r.Mean, r.P50, r.P99 = sum/time.Duration(len(times)), sorted.Quantile(0.5), sorted.Quantile(0.99)
+	r.Mean, r.P50, r.P95, r.P99 = sum/time.Duration(len(times)), sorted.Quantile(0.5), sorted.Quantile(0.95), sorted.Quantile(0.99)
 }

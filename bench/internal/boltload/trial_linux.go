@@ -106,6 +106,7 @@ const (
 	PerSecond  = "requests/s"
 	Mean       = "mean ms"
 	P50        = "p50 ms"
+	P95        = "p95 ms"
 	P99        = "p99 ms"
 	Anonymous  = "memory of its own, MiB"
 	Busy       = "CPU %"
@@ -120,7 +121,7 @@ func (r *Result) Figures() harness.Figures {
 	window := r.Window.Seconds()
 	f := harness.Figures{
 		PerSecond: float64(r.Requests) / window,
-		Mean:      ms(r.Mean), P50: ms(r.P50), P99: ms(r.P99),
+		Mean:      ms(r.Mean), P50: ms(r.P50), P95: ms(r.P95), P99: ms(r.P99),
 		Busy: 100 * r.CPU.Seconds() / window, LoadBusy: 100 * r.Load.Seconds() / window, Foreign: r.Foreign,
 	}
 	if r.Requests > 0 {

@@ -57,6 +57,7 @@ const (
 	QPS        = "requests/s"
 	Mean       = "mean ms"
 	P50        = "p50 ms"
+	P95        = "p95 ms"
 	P99        = "p99 ms"
 	Anonymous  = "anonymous MiB"
 	CPU        = "CPU %"
@@ -65,7 +66,7 @@ const (
 )
 
 // Figures are the names of all figures, for harness.Question, but for the headline PerRequest.
-var Figures = []string{QPS, Mean, P50, P99, Anonymous, CPU, Failures, harness.Foreign, Late99}
+var Figures = []string{QPS, Mean, P50, P95, P99, Anonymous, CPU, Failures, harness.Foreign, Late99}
 
 // Trial is a started proxy with its client and its backend.
 type Trial struct {
@@ -178,7 +179,7 @@ func (t *Trial) Figures() (harness.Figures, error) {
 	f := harness.Figures{
 		PerRequest: 0, CPU: 100 * r.CPU.Seconds() / r.Window.Seconds(), Failures: float64(r.Failures),
 		QPS:  float64(r.Requests) / r.Window.Seconds(),
-		Mean: ms(r.Times.Mean()), P50: ms(r.Times.Quantile(0.5)), P99: ms(r.Times.Quantile(0.99)),
+		Mean: ms(r.Times.Mean()), P50: ms(r.Times.Quantile(0.5)), P95: ms(r.Times.Quantile(0.95)), P99: ms(r.Times.Quantile(0.99)),
 	}
 	if r.Requests > 0 {
 		f[PerRequest] = float64(r.CPU.Microseconds()) / float64(r.Requests)
