@@ -187,10 +187,13 @@ func TestLoadMatrixCounters(t *testing.T) {
 	} {
 		r := matrixRow{cell: cell{Transport: "tcp"}, cellResult: row.result}
 		if r.Error == "" {
-			r.Load = json.RawMessage(`{"ok":10}`)
+			r.Load = json.RawMessage(`{"ok":10,"interrupted":true}`)
 		}
 		if r.check(); r.Error != row.want && (row.want == "" || !strings.Contains(r.Error, row.want)) {
 			t.Errorf("%s: got %q, want %q", name, r.Error, row.want)
+		}
+		if text := r.text(); strings.Contains(text, "Interrupted") != (r.Load != nil) || strings.Contains(text, "no figures: ") != (r.Error != "") {
+			t.Errorf("%s: got %s", name, text)
 		}
 	}
 }

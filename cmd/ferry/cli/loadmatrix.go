@@ -39,6 +39,8 @@ type loadFigures struct {
 	Failures []load.FailureCount
 	Examples []string
 	Void     string
+
+	Interrupted bool
 }
 
 // matrixRequests is the number of requests of a cell without -n and -t.
@@ -238,6 +240,9 @@ func (r *matrixRow) text() string {
 		for _, text := range f.Examples {
 			fmt.Fprintf(&b, "          %s\n", strings.ReplaceAll(text, "\n", " "))
 		}
+	}
+	if r.figures.Interrupted {
+		b.WriteString("Interrupted: the figures are those of the requests until then.\n")
 	}
 	if r.Error != "" {
 		fmt.Fprintf(&b, "no figures: %s\n", strings.ReplaceAll(r.Error, "\n", " "))
