@@ -167,3 +167,99 @@ func TestForgotten(t *testing.T) {
 		}
 	}
 }
+
+// TestTornBehindForgotten: a process is killed while it writes the first record behind a forgotten one. What is read is the records that are whole,
+// and no number is reported as lost.
+func TestTornBehindForgotten(t *testing.T) {
+	d := newDisk()
+	l, err := Open(Config{Store: d, SegmentSize: 64 << 10, Retry: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, l, "a")
+	d.failWrites = 1
+	done := make(chan error, 1)
+	l.Put(&engine.Record{Tag: "a"}, 1, func(err error) { done <- err })
+	if err := <-done; !errors.Is(err, errBroken) {
+		t.Fatalf("got %v, want %v", err, errBroken)
+	}
+	appendOne(t, l, "a")
+	next := kill(d, l)
+	names, err := next.List()
+	if err != nil || len(names) != 2 {
+		t.Fatalf("files %q, %v, want two", names, err)
+	}
+	whole := next.files[names[1]].data
+	for cut := range whole {
+		torn := next.restart(false, nil)
+		torn.files[names[1]].data = whole[:cut]
+		l := openDisk(t, torn)
+		if read, lost := readAll(t, l); len(read) != 1 || len(lost) > 0 {
+			t.Fatalf("cut at %d of %d: records %v are read, and %v are lost, want record 1", cut, len(whole), read, lost)
+		}
+		kill(torn, l)
+	}
+}
+
+// TestOpenFullDisk: the process before has not sealed its last segment, and this one cannot. It reads what is there, gives no number again, and
+// stores more when there is room.
+func TestOpenFullDisk(t *testing.T) {
+	for _, interval := range []time.Duration{0, time.Hour} {
+		d := newDisk()
+		l, err := Open(Config{Store: d, SegmentSize: 64 << 10, Interval: interval})
+		if err != nil {
+			t.Fatal(err)
+		}
+		appendOne(t, l, "a")
+		last := appendOne(t, l, "a").Sequence
+		for range 2 {
+			d = kill(d, l)
+			d.failWrites = 1
+			l = openDisk(t, d)
+			if d.failWrites > 0 {
+				t.Fatal("Open has written nothing")
+			}
+			expectRecords(t, l, "a", 1, 2)
+		}
+		s := appendOne(t, l, "a").Sequence
+		if s <= last || interval > 0 && s <= reserveStep {
+			t.Errorf("number %d is given, and may be another record's", s)
+		}
+		l = openDisk(t, kill(d, l))
+		expectRecords(t, l, "a", 1, 2, s)
+		if _, lost := readAll(t, l); len(lost) > 0 {
+			t.Errorf("%v are lost", lost)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPowerLostBehindKill: without syncs, a process is killed when it has written the summary of a segment, and has not synced it. Its successor
+// writes more, and the power fails: that takes nothing of the older segment.
+func TestPowerLostBehindKill(t *testing.T) {
+	d := newDisk()
+	l, err := Open(Config{Store: d, SegmentSize: 64 << 10, Interval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, l, "a")
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d = d.restart(false, nil)
+	only(t, d).synced = nil
+	l, err = Open(Config{Store: d, SegmentSize: 64 << 10, Interval: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendOne(t, l, "a")
+	next := d.restart(true, nil)
+	kill(d, l)
+	l = openDisk(t, next)
+	expectRecords(t, l, "a", 1)
+	if err := l.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -228,14 +228,15 @@ func (l *Log) count(s *segment) error {
 	return err
 }
 
-// sealAll seals the newest segment if the process before has not: what it has is on the disk then. Numbers that may have been given behind it
-// are not given again.
+// sealAll seals the newest segment if the process before has not, and syncs it unless each group was. Numbers that may have been given behind
+// it are not given again. On a full disk the segment stays as it is, and is read in full at the next start.
 func (l *Log) sealAll(reserved uint64) error {
 	if len(l.segments) == 0 {
 		return nil
 	}
 	s := l.segments[len(l.segments)-1]
-	if s.sealed && reserved <= s.last {
+	whole := s.sealed && reserved <= s.last
+	if whole && l.config.Interval == 0 {
 		s.removals = nil
 		return nil
 	}
@@ -244,6 +245,22 @@ func (l *Log) sealAll(reserved uint64) error {
 		return fmt.Errorf("log: %w", err)
 	}
 	defer f.Close()
+	if !whole {
+		err = l.sealLast(s, f, reserved)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("log: segment %s: %w", s.name(), err)
+	}
+	s.removals = nil
+	return l.config.Store.Sync()
+}
+
+// sealLast writes the summary of the newest segment, and before it the numbers up to reserved. If they cannot be written, the next group
+// has them.
+func (l *Log) sealLast(s *segment, f File, reserved uint64) error {
 	var b []byte
 	if reserved > s.last {
 		gap := Range{s.last + 1, reserved}
@@ -252,23 +269,25 @@ func (l *Log) sealAll(reserved uint64) error {
 		b = appendFrame(b, s.salt, frame{kind: removed, sequence: reserved, body: appendRanges(nil, []Range{gap})})
 		s.last = reserved
 		l.newest, l.next = reserved, reserved+1
-	}
-	if s.size == headerSize {
-		b = append(s.header(), b...)
-		s.size = 0
+		l.removals = append(l.removals, gap)
 	}
 	at := s.size
-	s.size += int64(len(b))
-	b = s.appendSummary(b, s.size)
+	if s.size == headerSize {
+		b = append(s.header(), b...)
+		at = 0
+	}
+	end := at + int64(len(b))
 	if err := f.Truncate(at); err != nil {
-		return fmt.Errorf("log: segment %s: %w", s.name(), err)
+		return err
 	}
-	if _, err := f.WriteAt(b, at); err != nil {
-		return fmt.Errorf("log: segment %s: %w", s.name(), err)
+	_, err := f.WriteAt(s.appendSummary(b, end), at)
+	if err == nil {
+		s.size, s.sealed, l.removals = end, true, nil
+		return nil
 	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("log: segment %s: %w", s.name(), err)
+	s.sealed = false
+	if l.config.Failed != nil {
+		l.config.Failed("the segment of the process before is not sealed: it is read in full at the next start", err)
 	}
-	s.sealed, s.removals = true, nil
-	return l.config.Store.Sync()
+	return f.Truncate(at)
 }

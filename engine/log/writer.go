@@ -55,11 +55,14 @@ func (l *Log) run() {
 		}
 		if len(l.removals) > 0 && (work || syncNow) {
 			g.removed, l.removals = l.removals, g.removed
-			g.buf = appendFrame(g.buf, l.salt, frame{kind: removed, sequence: l.next, body: appendRanges(nil, g.removed)})
 		}
+		next := l.next
 		l.syncDue = false
 		l.gathering = l.nextGroup()
 		l.mu.Unlock()
+		if len(g.removed) > 0 {
+			g.nameRemoved(next, l.salt)
+		}
 		err := l.store(g, syncNow)
 		if err == nil && l.config.Stored != nil && (len(g.entries) > 0 || l.hidden) {
 			l.hidden = false
@@ -75,6 +78,16 @@ func (l *Log) run() {
 			done(err)
 		}
 		runtime.Gosched() // publishers that wait for done append to the next group
+	}
+}
+
+// nameRemoved puts the frame of the removed numbers before the others: of a group that is written in part, a record must not be read
+// without it, as the removed numbers before the record would count as lost.
+func (g *group) nameRemoved(next uint64, salt uint32) {
+	b := appendFrame(nil, salt, frame{kind: removed, sequence: next, body: appendRanges(nil, g.removed)})
+	g.buf = slices.Insert(g.buf, 0, b...)
+	for i := range g.entries {
+		g.entries[i].at += len(b)
 	}
 }
 
@@ -116,10 +129,13 @@ func (l *Log) store(g *group, syncNow bool) error {
 }
 
 // forget removes the records that could not be written. The next group says so, and what the forgotten ones have removed, unless the Log is
-// closed.
+// closed. A segment that begins with it begins with their numbers: while the segment is empty, they do not count as lost.
 func (l *Log) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.unsynced) > 0 {
+		l.gathering.first = l.unsynced[0].first
+	}
 	for _, g := range l.unsynced {
 		for _, r := range g.removed {
 			l.removals = addRange(l.removals, r)
@@ -324,7 +340,7 @@ func (l *Log) index() {
 		s.ids += g.ids
 		s.lastStored = max(s.lastStored, g.noted)
 		s.removals = append(s.removals, g.removed...)
-		for _, r := range g.removed { // Pass: nothing has these numbers
+		for _, r := range g.removed { // Discard: nothing has these numbers
 			s.last, l.newest = max(s.last, r.Last), max(l.newest, r.Last)
 		}
 	}

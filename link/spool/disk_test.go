@@ -92,7 +92,8 @@ func TestPowerLostBehindOldPosition(t *testing.T) {
 	}
 }
 
-// TestDiskFull: while the disk is full, Append fails with an error that says so. It succeeds when there is room again.
+// TestDiskFull: while the disk is full, Append fails with an error that says so, and another process reads what is stored. Append succeeds when
+// there is room again.
 func TestDiskFull(t *testing.T) {
 	disk := disktest.Mount(t, disktest.Config{Capacity: 3000})
 	s := open(t, spool.Config{Dir: disk.Dir})
@@ -107,6 +108,14 @@ func TestDiskFull(t *testing.T) {
 		}
 		break
 	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, spool.Config{Dir: disk.Dir})
+	if got, _ := readAll(t, s, 500); !equal(got, numbered(0, stored)) {
+		t.Fatalf("on the full disk: got %q, want %d messages", got, stored)
+	}
+	s.Rewind()
 	disk.SetCapacity(1 << 20)
 	for range 10 {
 		add(t, s, fmt.Sprint("message ", stored))

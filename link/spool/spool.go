@@ -186,7 +186,7 @@ func (s *Spool) room(n int64) error {
 type Stats struct {
 	Messages uint64    // that were appended and not advanced
 	Bytes    int64     // of their records, by the mean length of those in files
-	Oldest   time.Time // when the first of them was appended; zero if there is none, or it is damaged
+	Oldest   time.Time // when the first of them that can be read was appended; zero if there is none
 	First    uint64    // index of the first of them; Last+1 if there is none
 	Last     uint64    // index of the last message that was appended
 	Lost     uint64    // messages of *CorruptErrors since Open
