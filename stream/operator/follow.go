@@ -3,7 +3,8 @@ package operator
 import "fmt"
 
 // Concat passes on the values of the first stream, then those of the second, and so on. The sources of a stream start when the one before it
-// has ended. EventTime stands behind Concat, not before. Which stream is read is state.
+// has ended; values of an Input or a Share that come before that are dropped. EventTime stands behind Concat, not before. Which stream is
+// read is state.
 func Concat[T any](in ...Stream[T]) Stream[T] {
 	if len(in) == 0 {
 		return Stream[T]{}
@@ -27,7 +28,7 @@ func follow[T any](first, second Stream[T], kind string, onError bool) Stream[T]
 		followed, stopped := false, false
 		c, _ := newCell(s, kind, &followed, func() (bool, bool) { return followed, followed })
 		var ups [2]upstream
-		var held []*source
+		var held []func()
 		turn := func() {
 			if stopped {
 				to.end()
@@ -38,8 +39,8 @@ func follow[T any](first, second Stream[T], kind string, onError bool) Stream[T]
 				c.touch()
 			}
 			ups[0].stop()
-			for _, src := range held {
-				src.start()
+			for _, start := range held {
+				start()
 			}
 		}
 		// While is an output that passes on values only of the stream that is read.
@@ -76,9 +77,13 @@ func follow[T any](first, second Stream[T], kind string, onError bool) Stream[T]
 			}
 		}
 		ups[0] = catch(s, first, fail, while(false, end))
-		outer := s.held
+		outer, behind := s.held, s.fail
 		s.held = &held
-		ups[1] = second.connect(s, while(true, to.end))
+		ups[1] = catch(s, second, func(err error, at int64) {
+			if followed {
+				behind.handle(err, at)
+			}
+		}, while(true, to.end))
 		s.held = outer
 		for _, u := range ups {
 			check(u.line == s.run.wall, func() error { return fmt.Errorf("%s of streams with EventTime: put EventTime behind it", kind) })

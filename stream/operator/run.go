@@ -51,11 +51,11 @@ type Running struct {
 	mu      sync.Mutex
 	detach  func() bool // from the context of Start
 	started bool        // all operators are built
-	sources []*source
-	open    int      // sources that have not ended
-	begins  []func() // called when all operators are built
-	behind  []func() // called behind this turn
-	closes  []func() // called when the run has ended
+	starts  []func()    // called behind begins: sources start
+	open    int         // sources that have not ended
+	begins  []func()    // called when all operators are built
+	behind  []func()    // called behind this turn
+	closes  []func()    // called when the run has ended
 	wall    *timeline
 	given   int64 // time that the source has given to the value that is handled now
 	start   time.Time
@@ -124,8 +124,8 @@ func (r *Running) build(sinks []Sink) error {
 		for _, begin := range r.begins {
 			begin()
 		}
-		for _, src := range r.sources {
-			src.start()
+		for _, start := range r.starts {
+			start()
 		}
 	})
 }
@@ -239,7 +239,9 @@ func (r *Running) finishLocked(err error) {
 	r.alarm.Stop()
 	if r.started {
 		for _, f := range r.closes {
-			f()
+			if err := r.guard(func() error { f(); return nil }); err != nil && r.err == nil {
+				r.err = r.named(err)
+			}
 		}
 	}
 	close(r.done)

@@ -85,7 +85,7 @@ func TestMistakes(t *testing.T) {
 		{"event time in a group", "put it before GroupBy", []operator.Sink{ignore(operator.GroupBy(one, func(v int) int { return v }, func(in operator.Stream[int]) operator.Stream[int] {
 			return operator.EventTime(in, func(int) int64 { return 0 }, operator.Disorder{})
 		}, operator.Groups{}))}},
-		{"another stream in a group", "do not stand on the group's stream", []operator.Sink{ignore(operator.GroupBy(one, func(v int) int { return v }, func(operator.Stream[int]) operator.Stream[int] {
+		{"another stream in a group", "a source within a group of GroupBy", []operator.Sink{ignore(operator.GroupBy(one, func(v int) int { return v }, func(operator.Stream[int]) operator.Stream[int] {
 			return one
 		}, operator.Groups{}))}},
 	} {

@@ -27,19 +27,28 @@ type newRepeats func() repeats
 // newSource adds a source to the run.
 func (s *scope) newSource(end func(), read func(*source) error) *source {
 	r := s.run
-	check(!r.started, func() error { return errors.New("a source within a group of GroupBy: merge it before") })
+	check(!r.started && !s.template, func() error { return errors.New("a source within a group of GroupBy: merge it before") })
 	src := &source{run: r, read: read, end: end, fail: s.fail}
 	src.ctx, src.cancel = context.WithCancel(r.ctx)
 	if s.again != nil {
 		src.again = s.again()
 	}
 	r.open++
-	if s.held != nil {
-		*s.held = append(*s.held, src)
-	} else {
-		r.sources = append(r.sources, src)
-	}
+	s.start(src.start)
 	return src
+}
+
+// start calls f when the sources of the scope start: for a group that is made later, at once.
+func (s *scope) start(f func()) {
+	switch {
+	case s.template:
+	case s.run.started:
+		f()
+	case s.held != nil:
+		*s.held = append(*s.held, f)
+	default:
+		s.run.starts = append(s.run.starts, f)
+	}
 }
 
 func (src *source) upstream() upstream { return upstream{src.run.wallClock(), src.stop} }

@@ -118,6 +118,18 @@ func TestSources(t *testing.T) {
 		{"on-error-resume fails", func() operator.Stream[int] {
 			return operator.OnErrorResume(failing(errors.New("first")), failing(errBroken))
 		}, []string{"1 at 0", "1 at 0"}, errBroken},
+		{"a timeout counts from the start of its source", func() operator.Stream[int] {
+			return operator.OnErrorResume(ticks(5, errBroken), operator.Timeout(ticks(1, nil), 2*time.Second))
+		}, []string{"1 at 1", "2 at 2", "3 at 3", "4 at 4", "5 at 5", "1 at 6"}, nil},
+		{"a timeout of a group", func() operator.Stream[int] {
+			timed := func(in operator.Stream[int]) operator.Stream[int] { return operator.Timeout(in, 2*time.Second) }
+			groups := operator.GroupBy(operator.Merge(forever(), ticks(2, nil)), func(v int) int { return v }, timed, operator.Groups{})
+			return operator.Map(groups, func(v operator.Keyed[int, int]) int { return v.Value })
+		}, []string{"1 at 1", "2 at 2"}, operator.ErrTimeout},
+		{"errors of a stream whose turn has not come", func() operator.Stream[int] {
+			all := operator.Share(ticks(2, nil))
+			return operator.Concat(all, operator.TryMap(all, func(int) (int, error) { return 0, errBroken }))
+		}, []string{"1 at 1", "2 at 2"}, nil},
 		{"on-error-return", func() operator.Stream[int] {
 			return operator.OnErrorReturn(failing(errBroken), func(error) (int, bool) { return -1, true })
 		}, []string{"1 at 0", "-1 at 0"}, nil},
@@ -245,6 +257,20 @@ func TestToChanStops(t *testing.T) {
 			t.Errorf("got %d, want a closed channel", v)
 		}
 	})
+}
+
+// A channel that the program has closed is an error of the run.
+func TestToChanClosed(t *testing.T) {
+	t.Parallel()
+	out := make(chan int)
+	close(out)
+	var panicked *operator.PanicError
+	if err := operator.Run(t.Context(), nil, operator.ToChan(operator.FromSlice([]int{1}), out)); !errors.As(err, &panicked) {
+		t.Errorf("got %v, want a PanicError", err)
+	}
+	if err := operator.Run(t.Context(), nil, operator.ToChan(operator.Stream[int]{}, out)); !errors.As(err, &panicked) {
+		t.Errorf("got %v of an empty stream, want a PanicError", err)
+	}
 }
 
 // A run that goes on from a stored state reads the stream that it had read.

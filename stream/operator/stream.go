@@ -55,7 +55,7 @@ type scope struct {
 	// Of the operators that are built now, as those behind them want it.
 	fail  failing    // handles their errors
 	again newRepeats // makes their sources read again
-	held  *[]*source // gets their sources, which start later
+	held  *[]func()  // gets what starts their sources later
 }
 
 // keeps panics with an error if an operator that keeps something from value to value stands where its sources are read again.

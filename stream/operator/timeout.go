@@ -25,7 +25,7 @@ func silent[T any](in Stream[T], d time.Duration, missed func(to output[T], fail
 	return Stream[T]{func(s *scope, to output[T]) upstream {
 		check(d > 0, func() error { return fmt.Errorf("a timeout of %v: want a positive time", d) })
 		wall, t, fail := s.run.wallClock(), &timer{}, s.fail
-		last := wall.now()
+		last, ended := wall.now(), false
 		var up upstream
 		t.fire = func(at int64) {
 			if later(last, d) <= at {
@@ -44,13 +44,16 @@ func silent[T any](in Stream[T], d time.Duration, missed func(to output[T], fail
 				to.next(v, at)
 			},
 			end: func() {
+				ended = true
 				wall.cancel(t)
 				to.end()
 			},
 		})
-		if !s.template {
-			wall.schedule(t, later(last, d))
-		}
+		s.start(func() {
+			if last = wall.now(); !ended {
+				wall.schedule(t, later(last, d))
+			}
+		})
 		return up
 	}}
 }
