@@ -142,7 +142,7 @@ func ValidJSON(data []byte) bool {
 }
 
 // isPlain reports whether text means itself between quotes.
-func isPlain(text []byte) bool {
+func isPlain[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			return false
@@ -153,6 +153,9 @@ func isPlain(text []byte) bool {
 
 // appendText appends text as a JSON string. What is not UTF-8 becomes U+FFFD.
 func appendText(dst []byte, text string) []byte {
+	if isPlain(text) {
+		return append(append(append(dst, '"'), text...), '"')
+	}
 	return formatjson.AppendText(dst, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
