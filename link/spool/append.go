@@ -43,34 +43,55 @@ func (s *Spool) TryAppend(m *ferry.Message) (index uint64, err error) {
 	if err := log.Check(r); err != nil {
 		return 0, fmt.Errorf("spool: %w", err)
 	}
-	if n := log.Cost(r); n > s.cfg.MaxBytes {
+	n := log.Cost(r)
+	if n > s.cfg.MaxBytes {
 		return 0, fmt.Errorf("%w: %d bytes do not fit in %s, which has %d", ErrTooLarge, n, s.cfg.Dir, s.cfg.MaxBytes)
 	}
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	if closed {
-		return 0, ErrClosed
-	}
-	if err := s.room(log.Cost(r)); err != nil {
+	if err := s.reserve(n); err != nil {
 		return 0, err // before the log gives it a number
 	}
 	stored := make(chan error, 1)
 	index = s.log.Put(r, time.Now().UnixNano(), func(err error) { stored <- err })
-	switch err := <-stored; {
+	err = <-stored
+	s.stored(n, err == nil)
+	switch {
 	case errors.Is(err, engine.ErrClosed):
 		return 0, ErrClosed
-	case errors.Is(err, ErrFull):
-		return 0, err
 	case err != nil && isDiskFull(err):
 		return 0, fmt.Errorf("%w: %w", ErrFull, err)
 	case err != nil:
 		return 0, fmt.Errorf("spool: %w", err)
 	}
-	s.mu.Lock()
-	s.appended.wake()
-	s.mu.Unlock()
 	return index, nil
+}
+
+// reserve takes n bytes of the bound for a message that is not in the log yet.
+func (s *Spool) reserve(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if have := s.log.State().Bytes + s.reserved; have > 0 && have+n > s.cfg.MaxBytes {
+		s.crowded = s.reserved > 0
+		return fmt.Errorf("%w: %s has %d bytes of at most %d, and %d more are to be stored", ErrFull, s.cfg.Dir, have, s.cfg.MaxBytes, n)
+	}
+	s.reserved += n
+	return nil
+}
+
+// stored ends the reservation of a message, which is in the log if ok is true.
+func (s *Spool) stored(n int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reserved -= n; !ok {
+		return // Append tries again after a pause
+	}
+	s.appended.wake()
+	if s.crowded {
+		s.crowded = false
+		s.freed.wake()
+	}
 }
 
 // encode returns the record of a message. The log counts records by tag; that of a message is in the extension, so that any number of

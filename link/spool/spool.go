@@ -70,7 +70,6 @@ type Spool struct {
 	cfg  Config
 	lock *filelock.Lock
 	log  *log.Log
-	open chan struct{} // closed when log is set
 	name string        // begins the IDs that this Spool gives
 	ids  atomic.Uint64 // how many they are
 
@@ -80,6 +79,8 @@ type Spool struct {
 	batch    []Record // that Read has returned
 	tag      string   // of the last message that was read
 	lost     uint64
+	reserved int64 // bytes of messages on their way to the log
+	crowded  bool  // a message was refused that may fit: the log may have counted one of them already
 	closed   bool
 	appended signal
 	freed    signal
@@ -124,7 +125,7 @@ func Open(cfg Config) (*Spool, error) {
 	}
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails
-	s := &Spool{cfg: cfg, lock: lock, open: make(chan struct{}), name: hex.EncodeToString(b[:]) + "-"}
+	s := &Spool{cfg: cfg, lock: lock, name: hex.EncodeToString(b[:]) + "-"}
 	if err := s.openFiles(); err != nil {
 		_ = lock.Close()
 		return nil, fmt.Errorf("spool: %w", err)
@@ -136,7 +137,7 @@ func (s *Spool) openFiles() error {
 	if err := checkDir(s.cfg.Dir); err != nil {
 		return err
 	}
-	c := log.Config{Store: log.Dir(s.cfg.Dir), SegmentSize: min(maxSegment, s.cfg.MaxBytes/segmentsInSpool), Room: s.room, Retry: -1}
+	c := log.Config{Store: log.Dir(s.cfg.Dir), SegmentSize: min(maxSegment, s.cfg.MaxBytes/segmentsInSpool), Retry: -1}
 	if !s.cfg.Sync {
 		c.Interval = -1
 	}
@@ -148,7 +149,6 @@ func (s *Spool) openFiles() error {
 		_ = file.Close()
 		return err
 	}
-	close(s.open)
 	if s.position = file; position > 1 {
 		s.log.Discard(log.Range{First: 1, Last: position - 1})
 	}
@@ -169,15 +169,6 @@ func checkDir(dir string) error {
 		case e.Name() == "stream":
 			return fmt.Errorf("%s has a stored stream: use another directory", dir)
 		}
-	}
-	return nil
-}
-
-// room says why the log may not write so many bytes.
-func (s *Spool) room(n int64) error {
-	<-s.open
-	if have := s.log.State().Bytes; have > 0 && have+n > s.cfg.MaxBytes {
-		return fmt.Errorf("%w: %s has %d bytes of at most %d, and %d more are to be stored", ErrFull, s.cfg.Dir, have, s.cfg.MaxBytes, n)
 	}
 	return nil
 }

@@ -353,3 +353,26 @@ func BenchmarkAppend(b *testing.B) {
 		}
 	}
 }
+
+// TestBoundShared: calls that overlap do not exceed the bound together, and each message is taken when others are advanced.
+func TestBoundShared(t *testing.T) {
+	const most = 1000
+	for range 10 {
+		s := open(t, spool.Config{Dir: t.TempDir(), MaxBytes: most})
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() {
+				if _, err := s.Append(t.Context(), &ferry.Message{Tag: "a", Payload: make([]byte, most/4)}); err != nil {
+					t.Error(err)
+				}
+				if v := s.Stats(); v.Bytes > most {
+					t.Errorf("%d bytes of at most %d", v.Bytes, most)
+				}
+				if err := s.Advance(s.Last()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+	}
+}
