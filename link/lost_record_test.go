@@ -1,7 +1,9 @@
 package link_test
 
 import (
+	"bytes"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +55,28 @@ func TestDisconnectDuringARead(t *testing.T) {
 		}
 		if err := box.Close(); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// TestDamageDuringADisconnect: a read finds damage, and the connection ends before the read has returned. The damage is logged: the store does
+// not tell it again.
+func TestDamageDuringADisconnect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := &atEnd{store: &store{max: 1000}}
+		box := link.New(s, link.Config{Memory: 1 << 20, SafeWithin: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&out, nil))})
+		push(box, "a 1")
+		s.damage(0)
+		w := &wire{}
+		s.empty = func() { box.Detach(w) }
+		box.Attach(w)
+		synctest.Wait()
+		if err := box.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(out.String(), "messages 1 to 1 are lost"); n != 1 {
+			t.Errorf("the damage is logged %d times: %s", n, out.String())
 		}
 	})
 }

@@ -78,10 +78,10 @@ func (w *worker) read() bool {
 	defer o.Unlock()
 	var damage *spool.CorruptError
 	switch {
-	case w.generation != o.generation: // what was sent may be unsent again: the next read begins there
-		return true
-	case errors.As(err, &damage):
+	case errors.As(err, &damage): // which the store does not tell again
 		o.cfg.Log.Error("link: the spool is damaged", "err", err)
+		return true
+	case w.generation != o.generation: // what was sent may be unsent again: the next read begins there
 		return true
 	case err != nil:
 		if o.reads.failed(err) {
