@@ -85,8 +85,8 @@ func (c *directConn) Call(ctx context.Context, head *call.Head, data []byte, res
 			return s.cause(ctx)
 		}
 	}
-	if s.status != nil && s.status.Code == call.Canceled && errors.Is(context.Cause(s.ctx), errDirectLost) {
-		return s.cause(ctx) // the server's status could not have arrived
+	if s.status != nil && s.status.Code == call.Canceled && (ctx.Err() != nil || errors.Is(context.Cause(s.ctx), errDirectLost)) {
+		return s.cause(ctx) // the server's status could not have arrived in time
 	}
 	if s.status != nil {
 		resp.Trailer = s.trailer
