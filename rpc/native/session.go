@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 
@@ -69,7 +70,7 @@ func (s *session) init(cfg *Protocol, theirs wire.CallLimits, parity uint32) {
 	s.slots, s.credit = int(min(theirs.Calls, maxLimit)), int(min(theirs.Window, maxLimit))
 	s.streamWindow = int(min(theirs.StreamWindow, maxLimit))
 	s.closing = make(chan struct{})
-	s.account = held.New(nil, maxLimit) // the windows are this end's limits
+	s.account = held.New(nil, math.MaxInt) // the windows are this end's limits
 }
 
 // maxLimit bounds the limits of the peer, because an int may have 32 bits.
