@@ -51,6 +51,7 @@ var bounds = map[string]bound{
 	"bridges[].keep_alive":         {int64(time.Second), int64(65535 * time.Second), true},
 	"bridges[].session_expiry":     {int64(time.Second), year, true},
 	"functions[].group_idle":       {int64(time.Second), year, true},
+	"functions[].timeout":          {int64(invalid.MinDuration), year, true},
 	"functions[].memory":           {64 * kib, 4 * gib, true}, // of a wasm guest: a page, and what 32 bits address
 }
 

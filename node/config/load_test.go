@@ -166,6 +166,7 @@ func TestRefused(t *testing.T) {
 		{"no guest", f + "    wasm: load_test.go\n    observe: [a]\n", "functions[0].wasm: load_test.go is not a WebAssembly module"},
 		{"guest in a process", g + "    cpu: worker\n", `functions[0].cpu: "worker" is for processes`},
 		{"guest without memory", g + "    memory: 1KiB\n", "functions[0].memory: 1KiB is out of range: 64KiB to 4GiB"},
+		{"less than no time", f + "    command: [cat]\n    observe: [a]\n    timeout: -5s\n", "node.yaml:5:14: functions[0].timeout: -5s is too short: at least 1ms"},
 		{"guest that may take long", g + "    timeout: 2m\n", "functions[0].timeout: 2m0s exceeds limits.wasm_timeout, 1m0s"},
 		{"guests with much memory", g + "    concurrency: 65\n", "limits.wasm_memory: 1GiB, but the code and the instances of the wasm guests, and the compiler, may have 1042MiB together"},
 		{"mount of no directory", g + "    mounts: [{host: load_test.go, guest: data}]\n", `functions[0].mounts[0].host: load_test.go is no directory`},
