@@ -123,8 +123,8 @@ func (f *RequestFields) Size(h RequestHead, c *Changes) int {
 func (r *Relay) AppendTarget(b []byte, h RequestHead) []byte {
 	c := &r.Changes
 	query, hasQuery := h.Query()
-	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && string(h.Method()) == http.MethodOptions {
-		return append(b, '*') // RFC 9112, section 3.2.4
+	if len(h.Path()) == 0 && !hasQuery && c.Prefix == "" && !c.Upgrade && string(h.Method()) == http.MethodOptions {
+		return append(b, '*') // RFC 9112, section 3.2.4. A tunnel is CONNECT in HTTP/2, which has a path
 	}
 	b = http1.AppendPath(b, h.Path(), c.Strip, c.Prefix)
 	if hasQuery {

@@ -56,6 +56,13 @@ func TestTunnel(t *testing.T) {
 		if d.Body.String() != "there and back" {
 			t.Errorf("got %q back", d.Body.String())
 		}
+		options := *tunnelHead
+		options.MethodName, options.Target = "OPTIONS", "" // OPTIONS * in HTTP/1.1; * is no path of CONNECT
+		call = r.begin(&options, false, asTunnel)
+		call.do(func() { call.End(nil) })
+		if got := string(call.wait().Fields.Get("x-seen")); !strings.HasPrefix(got, "CONNECT websocket http a / ") {
+			t.Errorf("OPTIONS *: the server saw %q", got)
+		}
 		r.idle()
 	})
 }
