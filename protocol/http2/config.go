@@ -50,8 +50,8 @@ type Config struct {
 	// QueuePerStream is the high watermark of a stream's send queue in bytes. The low watermark is half of it. Zero means 64 KiB.
 	QueuePerStream int `yaml:"queue_per_stream,omitempty" schema:"min=0"`
 
-	// StallTicks is the number of calls of Tick after which a released stream is reset, if nothing of its queue has left in them. Zero means
-	// no bound.
+	// StallTicks is the number of calls of Tick after which a released stream is reset, if nothing of its queue has left in them. Those do not
+	// count in which its own window was open and other streams have sent. Zero means no bound.
 	StallTicks int `yaml:"-"`
 
 	// ExtendedConnect lets clients open WebSockets on streams. RFC 8441.

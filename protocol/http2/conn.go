@@ -27,6 +27,7 @@ type Conn struct {
 	data    dataFrame  // the DATA frame whose payload arrives
 
 	sendWindow  int    // bytes that the peer accepts on the connection; 0 before its SETTINGS
+	moved       bool   // DATA has left since the last Tick
 	recvWindow  int    // bytes that the peer may still send on the connection
 	recvUnacked int    // bytes received and not yet given back
 	lastID      uint32 // highest id of a stream that the peer has opened
@@ -115,9 +116,11 @@ func (c *Conn) Tick() {
 	if c.cfg.StallTicks == 0 {
 		return
 	}
+	moved := c.moved
+	c.moved = false
 	for s := c.streams.all; s != nil; {
 		next := s.allNext
-		if s.is(released) && s.queue.size > 0 {
+		if s.is(released) && s.queue.size > 0 && (!moved || s.sendWindow <= 0) { // otherwise its turn has not come
 			if s.stalled++; s.stalled > c.cfg.StallTicks {
 				s.Reset(Cancel)
 			}

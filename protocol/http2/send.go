@@ -65,7 +65,7 @@ func (c *Conn) writeDataHeader(s *Stream, n int, all, last bool) {
 	h := c.scratch[:frameHeaderSize]
 	putFrameHeader(h, n, frameData, flags, s.id)
 	c.out.Write(h)
-	s.stalled = 0
+	s.stalled, c.moved = 0, true
 	s.sendWindow -= n
 	c.sendWindow -= n
 	if n >= dribble || all {

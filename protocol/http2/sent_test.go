@@ -79,3 +79,34 @@ func TestStall(t *testing.T) {
 		t.Error("a stream whose queue does not become shorter goes on")
 	}
 }
+
+// TestStallOfTurns: streams that wait for their turns on a slow connection have not stalled. One whose own window is used up has.
+func TestStallOfTurns(t *testing.T) {
+	const window = 60000
+	r := newServerRig(t, &Config{StallTicks: 2})
+	r.rec.keep = true
+	r.receive(frame(frameSettings, 0, 0, setting(settingInitialWindowSize, window)...), get(1), get(3), get(5), get(7), get(9))
+	body := make([]byte, window+1)
+	for id := uint32(1); id < 10; id += 2 {
+		s := r.rec.streams[id]
+		e := s.BeginHeaders()
+		e.Status(200)
+		e.End(false)
+		s.Write(body, true) // the first one uses up its own window, and nearly that of the connection
+		s.Release()
+		body = body[:window]
+	}
+	for range 12 {
+		r.receive(frame(frameWindowUpdate, 0, 0, number(5)...)) // one frame of one stream
+		r.conn.Tick()
+	}
+	if got := r.conn.Streams(); got != 4 {
+		t.Errorf("%d streams go on beside a slow client, want the 4 that wait for their turns", got)
+	}
+	for range 3 {
+		r.conn.Tick()
+	}
+	if got := r.conn.Streams(); got != 0 {
+		t.Errorf("%d streams go on beside a client that takes nothing, want none", got)
+	}
+}

@@ -21,7 +21,7 @@ type Stream struct {
 	bodyLeft   int64 // bytes of the peer's body that Content-Length announces and that have not arrived; -1 if unknown
 
 	queue    sendQueue
-	stalled  int       // calls of Tick since a part of the queue of the released stream has left
+	stalled  int       // calls of Tick in which nothing of the queue could leave, since a part of the released stream's queue has left
 	trailers *blockBuf // encoded trailers that wait behind the queue
 	onReset  Code      // code of the reset that waits for Encoder.End, if resetLater is set
 
