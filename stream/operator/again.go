@@ -24,7 +24,7 @@ func Repeat[T any](in Stream[T], times int, pause time.Duration) Stream[T] {
 
 // RetrySource reads the source of in again when it fails, as often in a row as a says: a source that was read for longer than MaxPause has not
 // failed in a row. FromTag goes on behind its last message, FromFunc and FromSeq call their functions again. Operators that keep something
-// stand behind it, not between it and the source.
+// stand behind it, not between it and the source. A panic of its function counts as a failure; the last one ends the run.
 func RetrySource[T any](in Stream[T], a Attempts) Stream[T] {
 	return readAgain(in, a.check, func() repeats {
 		left := a.all()

@@ -20,6 +20,7 @@ func TestPanicEndsTheRun(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	one := operator.FromSlice([]int{1})
+	panics := operator.FromSeq(func(func(int) bool) { panic(broken) })
 	for _, row := range []struct {
 		name string
 		sink operator.Sink
@@ -27,7 +28,9 @@ func TestPanicEndsTheRun(t *testing.T) {
 		{"map", ignore(operator.Map(one, func(int) int { panic(broken) }))},
 		{"try-map", ignore(operator.TryMap(one, func(int) (int, error) { return 0, broken }))},
 		{"key", ignore(operator.GroupBy(one, func(int) int { panic(broken) }, func(in operator.Stream[int]) operator.Stream[int] { return in }, operator.Groups{}))},
-		{"source", ignore(operator.FromSeq(func(func(int) bool) { panic(broken) }))},
+		{"source", ignore(panics)},
+		{"source whose errors are handled", ignore(operator.OnErrorReturn(panics, func(error) (int, bool) { return 0, true }))},
+		{"source that always panics", ignore(operator.OnErrorReturn(operator.RetrySource(panics, operator.Attempts{Max: 1}), func(error) (int, bool) { return 0, true }))},
 		{"at the end", ignore(operator.Map(operator.Reduce(one, 0, func(a, b int) int { return a + b }), func(int) int { panic(broken) }))},
 		{"sink", operator.Each(one, func(context.Context, int, int64) error { return broken })},
 	} {

@@ -64,7 +64,12 @@ func (src *source) start() {
 func (src *source) readAll() {
 	for {
 		began := src.run.now()
-		err := src.run.guard(func() error { return src.read(src) })
+		panicked := true
+		err := src.run.guard(func() error {
+			err := src.read(src)
+			panicked = false
+			return err
+		})
 		if src.ctx.Err() != nil {
 			return
 		}
@@ -73,7 +78,7 @@ func (src *source) readAll() {
 			pause, again = src.again(err, time.Duration(src.run.now()-began))
 		}
 		if !again {
-			src.finish(err)
+			src.finish(err, panicked)
 			return
 		}
 		select {
@@ -84,10 +89,13 @@ func (src *source) readAll() {
 	}
 }
 
-// finish ends the source when it has no further values, or has failed.
-func (src *source) finish(err error) {
+// finish ends the source when it has no further values, or has failed. A panic ends the run, whatever handles the errors.
+func (src *source) finish(err error, panicked bool) {
 	_ = src.run.enter(src, func() { // the error is the run's
-		if err != nil {
+		switch {
+		case panicked:
+			panic(failure{err})
+		case err != nil:
 			src.fail.handle(err, src.run.wall.now)
 		}
 		src.stop()
