@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -44,9 +45,12 @@ func (p *expressionParser) parse(text string) (expression, error) {
 	return e, err
 }
 
+// blanks may stand between the parts of an expression, which may have several lines in YAML.
+const blanks = " \t\r\n"
+
 // peek returns the next byte behind blanks; 0 at the end.
 func (p *expressionParser) peek() byte {
-	for p.at < len(p.text) && p.text[p.at] == ' ' {
+	for p.at < len(p.text) && strings.IndexByte(blanks, p.text[p.at]) >= 0 {
 		p.at++
 	}
 	if p.at == len(p.text) {
@@ -152,8 +156,16 @@ func (p *expressionParser) value() (expression, error) {
 	case word == timeOperand:
 		return func(e *evaluation) (field.Value, bool) { return field.Value{Kind: field.Int, Int: e.time}, true }, nil
 	}
-	if f, err := strconv.ParseFloat(word, 64); err == nil && '0' <= word[0] && word[0] <= '9' {
-		return constant(field.Value{Kind: field.Float, Float: f}), nil
+	if '0' <= word[0] && word[0] <= '9' {
+		f, err := strconv.ParseFloat(word, 64)
+		switch {
+		case err == nil:
+			return constant(field.Value{Kind: field.Float, Float: f}), nil
+		case errors.Is(err, strconv.ErrRange):
+			return nil, fmt.Errorf("the number %.20s exceeds the range of a 64-bit floating point", word)
+		case strings.Contains(word, "-") && strings.Trim(word, "0123456789.-") == "":
+			return nil, fmt.Errorf("%.20s is no number: write blanks around -", word)
+		}
 	}
 	return p.field(word)
 }
@@ -162,7 +174,7 @@ func (p *expressionParser) value() (expression, error) {
 // which names may have.
 func (p *expressionParser) word() string {
 	p.peek()
-	n := strings.IndexAny(p.text[p.at:], " ,'()+*/")
+	n := strings.IndexAny(p.text[p.at:], blanks+",'()+*/")
 	if n < 0 {
 		n = len(p.text) - p.at
 	}

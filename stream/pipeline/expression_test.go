@@ -24,6 +24,7 @@ func TestExpressions(t *testing.T) {
 		"= date(time(s, 's'))":                 `"2026-01-02T03:04:05Z"`,
 		"= (time(at) - time(s, 's')) / 1e6":    `500`,
 		"= date(@time)":                        `"1970-01-01T00:00:00.000000007Z"`,
+		"= t\n\t+ 1":                           `51`,
 		"= t / 0":                              ``, // skipped
 		"= missing + 1":                        ``,
 		"= device-name * 2":                    ``,
@@ -56,6 +57,8 @@ func TestExpressionErrors(t *testing.T) {
 		"= time(a, 'h')":              `no unit "h"`,
 		"= time(a, s)":                "no unit",
 		"= date(a, a)":                "no function date of 2",
+		"= 3-1":                       "blanks around -",
+		"= 1e400":                     "exceeds the range",
 		"= a..b":                      "empty step",
 		"= 1 / * 2":                   "where a field",
 		"=" + strings.Repeat("(", 40): "nests deeper",

@@ -62,3 +62,21 @@ func TestFlatMapState(t *testing.T) {
 		}
 	})
 }
+
+// The IDs of the results of two functions are different, also if the name of one is that of the other with a number.
+func TestFlatMapIDs(t *testing.T) {
+	t.Parallel()
+	ids := map[string]int{}
+	for name, sequence := range map[string]uint64{"f": 12, "f-12": 2} {
+		r := newRig(t, Config{Name: name, Steps: steps(Step{FlatMap: "r"}, Step{Publish: "out"})})
+		if err := r.Handle(t.Context(), &ferry.Message{Tag: "in/a", Type: ferry.JSON, Payload: []byte(readings), Sequence: sequence}, r); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range r.sent {
+			ids[m.ID]++
+		}
+	}
+	if len(ids) != 8 {
+		t.Errorf("got %d IDs of 8 results: %v", len(ids), ids)
+	}
+}

@@ -258,7 +258,7 @@ func (r *run) publish(g *group, out *result) {
 	m := ferry.Message{Tag: out.tag, Type: out.typ, Payload: out.payload, Time: out.time, Key: out.key}
 	if r.slots == 0 && r.input.Sequence > 0 {
 		if m.ID = fmt.Sprintf("%s-%d", r.cfg.Name, r.input.Sequence); r.results > 0 { // a message has several results behind flat_map
-			m.ID += fmt.Sprintf("-%d", r.results)
+			m.ID += fmt.Sprintf(".%d", r.results)
 		}
 		r.results++
 	}
