@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"example.com/ferry/loop"
+	"example.com/ferry/proxy/route"
 	"example.com/ferry/proxy/upstream"
 )
 
@@ -45,7 +46,7 @@ func interimServer(t *testing.T, modern bool, n int) (addr string) {
 // TestInterimResponsesHaveABound: a server sends many interim responses, and the client reads nothing. The proxy holds no more than a queue of them. When
 // the client reads again, it gets those of an HTTP/1.1 server without a gap, and the response.
 func TestInterimResponsesHaveABound(t *testing.T) {
-	const many, most = 40_000, 1 << 20
+	const many, most = 20_000, 1 << 20
 	for _, row := range []struct {
 		name           string
 		client, server Protocol
@@ -62,7 +63,7 @@ func TestInterimResponsesHaveABound(t *testing.T) {
 			}
 			p := run(t, &Config{
 				Loops:     1,
-				Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: row.client, Cluster: "web"}},
+				Listeners: []Listener{{Address: "127.0.0.1:0", Protocol: row.client, Routes: []route.Rule{{Cluster: "web", Forward: route.Forward{Timeout: time.Minute}}}}},
 				Clusters:  []upstream.Config{web},
 			})
 			conn, err := net.Dial("tcp", at(p, 0))
