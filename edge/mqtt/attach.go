@@ -136,6 +136,9 @@ func (c *conn) leave() {
 func (x *exchange) disconnect(lasts bool) (settled []delivered) {
 	x.pending.orphan()
 	settled = x.settled
+	for _, w := range x.retained {
+		w.sub.walk = nil // the next connection may begin it again
+	}
 	x.settled, x.retained, x.aliases = nil, nil, nil
 	for i := range x.flights.span {
 		x.flights.at(i).sent = false

@@ -105,12 +105,14 @@ type sub struct {
 	where  string // predicate; "" means none
 
 	// Guarded by session.mu.
-	next              *sub // of the session
+	next              *sub  // of the session
+	at                **sub // what names it there: the session, or next of a newer one; nil if it is not in the list
 	qos               byte
 	noLocal           bool
 	retainAsPublished bool
-	id                uint32        // Subscription Identifier; 0 means none
 	ready             bool          // SUBACK is written: messages may follow
+	id                uint32        // Subscription Identifier; 0 means none
+	stored            bool          // a stream stores all tags at least once; of the owner
 	opened            bool          // the broker says that it begins
 	removed           bool          // it has ended
 	failure           error         // why it does not
@@ -119,7 +121,6 @@ type sub struct {
 	// Of the owner.
 	durable Cursor // the zero value means none
 	local   *broker.LocalSub
-	stored  bool // a stream stores all tags at least once
 }
 
 // keeps reports whether messages that arrive while the client is away must reach it.
@@ -135,22 +136,29 @@ func (s *session) find(filter string) *sub {
 	return nil
 }
 
+// addSub adds x to the list. The caller holds the lock.
+func (s *session) addSub(x *sub) {
+	x.next, x.at = s.subs, &s.subs
+	if x.next != nil {
+		x.next.at = &x.next
+	}
+	s.subs = x
+}
+
 // removeSub removes x from the list. The caller holds the lock.
 func (s *session) removeSub(x *sub) {
-	for at := &s.subs; *at != nil; at = &(*at).next {
-		if *at == x {
-			*at = x.next
-			break
-		}
+	*x.at = x.next
+	if x.next != nil {
+		x.next.at = x.at
 	}
+	x.next, x.at = nil, nil // a flight may refer to x for long
 	x.removed = true
 	if x.noLocal {
 		s.noLocal--
 	}
-	if s.exchange == nil {
-		return
+	if x.walk != nil && s.exchange != nil {
+		s.retained = slices.DeleteFunc(s.retained, func(w *retainedWalk) bool { return w == x.walk })
 	}
-	s.retained = slices.DeleteFunc(s.retained, func(w *retainedWalk) bool { return w.sub == x })
 	x.walk = nil
 }
 

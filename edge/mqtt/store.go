@@ -125,11 +125,10 @@ func (t *storedSession) session(v *Server, now time.Time) *session {
 	}
 	s.handover = &handover{expires: clock.At(now) + int64(min(t.Expires.Sub(now), v.cfg.MaxExpiry))}
 	for _, x := range slices.Backward(t.Subs) {
-		s.subs = &sub{
-			next:   s.subs,
+		s.addSub(&sub{
 			filter: x.Filter, tags: x.Tags, group: x.Group, where: x.Where, qos: min(x.QoS, 2), noLocal: x.NoLocal, retainAsPublished: x.RetainAsPublished,
 			id: x.ID, ready: true, stored: x.Stored, durable: Cursor{x.Stream, x.Durable},
-		}
+		})
 		if x.NoLocal {
 			s.noLocal++
 		}

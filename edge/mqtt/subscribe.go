@@ -60,11 +60,12 @@ func (c *conn) subscribe(v *wire.SubscribePacket) {
 		}
 	}
 	r := &request{id: v.ID}
+	known := c.session.named(v.Filters)
 	for o := range v.Filters.All() {
 		code := wire.ReasonCode(o.QoS)
 		q, err := requested{}, errTooManyFilters
 		if len(r.codes) < maxFilters {
-			q, err = c.subscribeOne(&o, id, where)
+			q, err = c.subscribeOne(&o, id, where, known)
 		}
 		if err != nil {
 			c.ls.server.cfg.Log.Debug("mqtt: subscription refused", "client", c.session.clientID(), "identity", c.session.identity(), "filter", string(o.Filter), "err", err)
@@ -84,8 +85,24 @@ const maxFilters = 1024
 
 var errTooManyFilters error = &wire.Error{Code: wire.QuotaExceeded, Reason: "a SUBSCRIBE has at most 1024 filters"}
 
-// subscribeOne makes or replaces a subscription. The error says why it is refused.
-func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q requested, err error) {
+// named returns the subscriptions that the first maxFilters filters name: a packet may have many filters, and a session many subscriptions.
+func (s *session) named(filters wire.Filters) map[string]*sub {
+	known := map[string]*sub{}
+	for o := range filters.All() {
+		if known[string(o.Filter)] = nil; len(known) == maxFilters {
+			break
+		}
+	}
+	for x := s.subs; x != nil; x = x.next {
+		if _, named := known[x.filter]; named {
+			known[x.filter] = x
+		}
+	}
+	return known
+}
+
+// subscribeOne makes or replaces a subscription, also in known. The error says why it is refused.
+func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string, known map[string]*sub) (q requested, err error) {
 	s := c.session
 	filter := string(o.Filter)
 	parsed, err := wire.ParseFilter(filter)
@@ -97,7 +114,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q re
 	}
 	stream, stored := c.ls.server.cfg.Broker.AtLeastOnce(parsed.Filter)
 	durable := stored && o.QoS > 0 && parsed.Group == "" && s.lifetime > 0 && c.ls.server.cfg.Cursors != nil
-	x := s.find(filter)
+	x := known[filter]
 	q.retain = parsed.Group == "" && where == "" && (o.RetainHandling == 0 || o.RetainHandling == 1 && x == nil)
 	if x != nil && x.local != nil && (x.durable.Name != "") == durable && x.stored == stored && x.where == where {
 		s.mu.Lock()
@@ -111,6 +128,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q re
 	}
 	if x != nil {
 		c.end(x)
+		delete(known, filter)
 	}
 	x = &sub{filter: filter, tags: parsed.Filter, group: parsed.Group, where: where, stored: stored}
 	if durable {
@@ -118,7 +136,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q re
 	}
 	s.mu.Lock()
 	s.setOptions(x, o, id)
-	x.next, s.subs = s.subs, x
+	s.addSub(x)
 	s.mu.Unlock()
 	if err := c.subscribeHop(x); err != nil {
 		s.mu.Lock()
@@ -126,6 +144,7 @@ func (c *conn) subscribeOne(o *wire.Subscription, id uint32, where string) (q re
 		s.mu.Unlock()
 		return q, err
 	}
+	known[filter] = x
 	q.sub, q.waiting = x, durable
 	return q, nil
 }
@@ -169,7 +188,7 @@ func (c *conn) finishRequest() {
 		q := &r.subs[i]
 		if q.sub.failure != nil {
 			r.codes[q.index] = byte(subscribeCode(q.sub.failure))
-			if s.find(q.sub.filter) == q.sub {
+			if !q.sub.removed {
 				s.removeSub(q.sub)
 				failed = append(failed, q.sub)
 			}
