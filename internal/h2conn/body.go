@@ -19,26 +19,33 @@ type Outgoing struct {
 type Until struct {
 	Done    <-chan struct{}
 	Timeout <-chan time.Time
-	Idle    time.Duration // bounds each wait alone; 0 or negative means that it does not
+	Idle    time.Duration // a wait in which nothing of the queue leaves ends after this time, or at most twice it; 0 or negative means no bound
 }
 
 // AwaitRoom waits until the queue of a stream has room. It needs the lock, and unlocks it while it waits. It returns false if the stream can
 // send nothing more, or at the end of until.
 func (c *Conn) AwaitRoom(o Outgoing, until Until) bool {
-	var idle <-chan time.Time
+	var idle *time.Timer
+	var expired <-chan time.Time
+	queued, late := 0, false // bytes in the queue when idle began; idle has ended
 	for {
-		switch s, sendable := o.Stream(); {
+		s, sendable := o.Stream()
+		switch {
 		case s == nil || !sendable || s.Ended():
 			return false
 		case !s.Full():
 			return true
+		case late && s.Queued() == queued:
+			return false
+		case late:
+			idle.Reset(until.Idle)
+			queued, late = s.Queued(), false
+		case idle == nil && until.Idle > 0:
+			idle = time.NewTimer(until.Idle)
+			defer idle.Stop()
+			expired, queued = idle.C, s.Queued()
 		}
 		c.Unlock()
-		if idle == nil && until.Idle > 0 {
-			timer := time.NewTimer(until.Idle)
-			defer timer.Stop()
-			idle = timer.C
-		}
 		ended := false
 		select {
 		case <-o.Writable:
@@ -46,8 +53,8 @@ func (c *Conn) AwaitRoom(o Outgoing, until Until) bool {
 			ended = true
 		case <-until.Timeout:
 			ended = true
-		case <-idle:
-			ended = true
+		case <-expired:
+			late = true
 		}
 		c.Lock()
 		if ended {

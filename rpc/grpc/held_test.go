@@ -189,6 +189,32 @@ func TestUnreadEnds(t *testing.T) {
 	})
 }
 
+// TestSlowResponse: a client that takes a little of a large response in each response_timeout gets all of it.
+func TestSlowResponse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 160 << 10
+		svc := newReading(size)
+		svc.service[echoMethod].serverStreams = true // not with unary calls, see TestUnreadEnds
+		close(svc.gate)
+		r := newRig(t, svc, &grpc.Config{ResponseTimeout: 3 * time.Second}, nil)
+		nc, err := r.transport.Dial(t.Context(), r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newRawClientWith(t, nc, &h2conn.Config{HTTP2: http2.Config{StreamWindow: 4 << 10}})
+		c.pause = 2 * time.Second
+		c.begin(t, request(message(0, "a")))
+		select {
+		case got := <-c.done:
+			if len(got.body) != size+5 || got.get("grpc-status") != "0" {
+				t.Errorf("got %d bytes, status %q and reset %v", len(got.body), got.get("grpc-status"), got.reset)
+			}
+		case <-time.After(time.Hour):
+			t.Error("waited an hour for the end of the response")
+		}
+	})
+}
+
 // TestUnreadResponse: a client that gives no window for a large response does not hold the handler for ever. A client that takes some of it
 // from time to time gets all.
 func TestUnreadResponse(t *testing.T) {

@@ -71,6 +71,10 @@ type rawClient struct {
 	got  rawMessage
 
 	holdWindow bool // it takes what the window allows and gives nothing back
+
+	// With pause, it gives back each piece of the one response after this time.
+	pause time.Duration
+	ended bool
 }
 
 func newRawClient(t *testing.T, nc net.Conn) *rawClient {
@@ -139,7 +143,16 @@ func (c *rawClient) Headers(s *http2.Stream, h *http2.Head, end bool) {
 
 func (c *rawClient) Data(s *http2.Stream, p []byte, end bool) {
 	c.got.body += string(p)
-	if !c.holdWindow {
+	switch {
+	case c.pause > 0:
+		time.AfterFunc(c.pause, func() {
+			c.conn.Lock()
+			defer c.conn.Unlock()
+			if !c.ended {
+				s.Consumed(len(p))
+			}
+		})
+	case !c.holdWindow:
 		s.Consumed(len(p))
 	}
 	c.end(s, end)
@@ -152,6 +165,7 @@ func (c *rawClient) Reset(s *http2.Stream, why http2.StreamError) {
 
 func (c *rawClient) end(s *http2.Stream, end bool) {
 	if end {
+		c.ended = true
 		s.Release()
 		c.done <- c.got
 		c.got = rawMessage{}
