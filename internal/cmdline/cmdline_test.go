@@ -102,6 +102,14 @@ func TestParse(t *testing.T) {
 		"copy-to --to x a -H a:b,c -Hd":      with(func(c *copyCmd) { c.Header = []string{"a:b,c", "d"} }),
 		"copy-to --to x a --kind small":      with(func(c *copyCmd) { c.Kind = "small" }),
 		"copy-to --to x a --at there":        with(func(c *copyCmd) { c.At = place{"there"} }),
+		"copy-to --to x -n 0x10 a":           with(func(c *copyCmd) { c.Count = 16 }),
+		"copy-to --to x -n 1_000 a":          with(func(c *copyCmd) { c.Count = 1000 }),
+		"copy-to --to x -n-3 a":              with(func(c *copyCmd) { c.Count = -3 }),
+		"copy-to --to x --seq 0x10,2, a":     with(func(c *copyCmd) { c.Seq = []uint64{16, 2} }),
+		"copy-to --to x a --from-me=yes":     with(func(c *copyCmd) { c.FromMe = true }),
+		"copy-to --to x a --from-me=True":    with(func(c *copyCmd) { c.FromMe = true }),
+		"copy-to --to x a --from-me=NO":      base,
+		"copy-to --to x a --from-me=0":       base,
 		"copy-to --to x a --data-dir= -qo json": with(func(c *copyCmd) {
 			c.DataDir, c.Output = "", "json"
 		}),
@@ -152,7 +160,10 @@ func TestErrors(t *testing.T) {
 		"copy-to --to x a b c":                "tool copy-to: unexpected argument c",
 		"copy-to --outptu json":               `tool copy-to: unknown flag --outptu, did you mean "--output"?`,
 		"copy-to -z":                          "tool copy-to: unknown flag -z",
-		"copy-to --quiet=maybe":               `tool copy-to: --quiet: expected true or false but got "maybe"`,
+		"copy-to -qé":                         "tool copy-to: unknown flag -é",
+		"copy-to --to x --seq= a":             `tool copy-to: --seq: expected a whole number from 0 but got ""`,
+		"copy-to --to x --seq 1,,2 a":         `tool copy-to: --seq: expected a whole number from 0 but got ""`,
+		"copy-to --quiet=maybe":               `tool copy-to: --quiet: expected true, yes or 1, or false, no or 0 but got "maybe"`,
 		"wrap --wait 1s":                      `tool wrap: expected "<command> ..."`,
 		"wrap run":                            `tool wrap: --wait: expected duration but got "soon": time: invalid duration "soon"`,
 	} {

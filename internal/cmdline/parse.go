@@ -72,10 +72,10 @@ func (v *Verb) long(words []string) ([]string, error) {
 // short sets the flags of the first word: -o json, -ojson, or letters without values such as -qh. It returns the words behind them.
 func (v *Verb) short(words []string) ([]string, error) {
 	letters := words[0][1:]
-	for i := range letters {
-		x, err := v.flag("-" + letters[i:i+1])
+	for i, letter := range letters {
+		x, err := v.flag("-" + string(letter))
 		if err == nil && !x.IsBool() {
-			if rest := letters[i+1:]; rest != "" {
+			if rest := letters[i+len(x.Short):]; rest != "" {
 				return words[1:], x.assign(rest)
 			}
 			return x.take(words[1:])
@@ -165,7 +165,7 @@ func (x *Value) parse(text string) error {
 	}
 	elements := []string{text}
 	if x.sep != "" {
-		elements = strings.Split(text, x.sep)
+		elements = strings.Split(strings.TrimSuffix(text, x.sep), x.sep)
 	}
 	for _, element := range elements {
 		value := reflect.New(x.target.Type().Elem()).Elem()
@@ -191,14 +191,18 @@ func parse(to reflect.Value, text string) error {
 	case *string:
 		*p = text
 	case *bool:
-		want = "true or false"
-		*p, err = strconv.ParseBool(text)
+		yes := slices.Contains([]string{"true", "yes", "1"}, strings.ToLower(text))
+		if *p = yes; !yes && !slices.Contains([]string{"false", "no", "0"}, strings.ToLower(text)) {
+			return fmt.Errorf("expected true, yes or 1, or false, no or 0 but got %q", text)
+		}
 	case *int:
 		want = "a whole number"
-		*p, err = strconv.Atoi(text)
+		var n int64
+		n, err = strconv.ParseInt(text, 0, strconv.IntSize) // 1_000 and 0x10 too
+		*p = int(n)
 	case *uint64:
 		want = "a whole number from 0"
-		*p, err = strconv.ParseUint(text, 10, 64)
+		*p, err = strconv.ParseUint(text, 0, 64)
 	case *float64:
 		want = "a number"
 		*p, err = strconv.ParseFloat(text, 64)
