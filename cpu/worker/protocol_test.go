@@ -144,7 +144,7 @@ func TestPythonWorker(t *testing.T) {
 	}
 }
 
-// TestNodeWorker runs a worker with the file that ferry new function --lang javascript copies, and cancels what it handles.
+// TestNodeWorker runs a worker with the file that ferry new function --lang javascript copies, and cancels what it handles, also what never ends.
 func TestNodeWorker(t *testing.T) {
 	node, dir := needs.Program(t, "node"), t.TempDir()
 	for to, from := range map[string]string{"ferry_worker.mjs": "../../cmd/ferry/scaffold/templates/javascript/ferry_worker.mjs.tmpl", "upper.mjs": "testdata/upper.mjs"} {
@@ -157,13 +157,19 @@ func TestNodeWorker(t *testing.T) {
 		}
 	}
 	p := testOtherLanguage(t, []string{node, filepath.Join(dir, "upper.mjs")}, "Error: nothing to do")
-	ctx, cancel := context.WithCancel(t.Context())
-	begun := senderFunc(func(context.Context, ferry.Message) error {
-		cancel()
-		return nil
-	})
-	if err := p.Handle(ctx, &ferry.Message{Tag: "wait", Payload: []byte("x")}, begun); err == nil {
-		t.Error("a cancelled message: no error")
+	for _, tag := range []string{"wait", "endless"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		begun := senderFunc(func(context.Context, ferry.Message) error {
+			cancel()
+			return nil
+		})
+		if err := p.Handle(ctx, &ferry.Message{Tag: tag, Payload: []byte("x")}, begun); err == nil {
+			t.Errorf("%s: a cancelled message: no error", tag)
+		}
+	}
+	var failure *HandlerError
+	if err := p.Handle(t.Context(), &ferry.Message{Tag: "no tag", Payload: []byte("x")}, nil); !errors.As(err, &failure) || failure.Text != "TypeError: a handler returns messages, and each has a tag" {
+		t.Errorf("a message without a tag: %v", err)
 	}
 	if got, err := p.Call(t.Context(), []byte("hello"), nil); err != nil || string(got) != "HELLO" {
 		t.Errorf("after a cancelled message: Call = %q, %v", got, err)

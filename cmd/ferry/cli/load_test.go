@@ -171,6 +171,16 @@ func TestLoadMatrix(t *testing.T) {
 	}
 }
 
+// TestLoadMatrixFailed: a matrix of nothing but failures has no bars.
+func TestLoadMatrixFailed(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	row := matrixRow{cell: cell{Transport: "tcp", Server: "rpc", Content: "application/json"}, figures: loadFigures{Failed: 5}}
+	if err := writeMatrix(&out, []matrixRow{row}); err != nil || strings.Contains(out.String(), "█") || !strings.Contains(out.String(), "tcp+rpc json") {
+		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
 // TestLoadMatrixCounters: figures that the counters contradict do not count.
 func TestLoadMatrixCounters(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -258,7 +259,7 @@ func writeMatrix(out io.Writer, rows []matrixRow) error {
 		fmt.Fprintf(w, "\t%s (ms)", c.title)
 	}
 	fmt.Fprintln(w, "\tTPS\tfailed")
-	most := 0.0
+	most := math.SmallestNonzeroFloat64 // where all requests failed
 	for i := range rows {
 		if rows[i].Error == "" {
 			most = max(most, rows[i].figures.Throughput)
