@@ -32,7 +32,7 @@ func (v *Verb) Parse(words []string) (*Verb, error) {
 			}
 		case len(arguments) > 0:
 			err = arguments[0].assign(word)
-			if !arguments[0].list() { // else it is the last one, and takes all words that are no flags
+			if !arguments[0].IsList() { // else it is the last one, and takes all words that are no flags
 				arguments = arguments[1:]
 			}
 			words = words[1:]
@@ -142,7 +142,7 @@ func suggest(word string, known []string) string {
 
 // assign sets a value that is on the command line.
 func (x *Value) assign(text string) error {
-	if !x.set && x.list() {
+	if !x.set && x.IsList() {
 		x.target.SetZero() // the default
 	}
 	x.set = true
@@ -160,7 +160,7 @@ func (x *Value) parse(text string) error {
 		}
 		return err
 	}
-	if !x.list() {
+	if !x.IsList() {
 		return parse(x.target, text)
 	}
 	elements := []string{text}

@@ -174,8 +174,10 @@ func (v *Verb) Visible() (all []*Verb) {
 // IsBool reports whether a flag needs no value.
 func (x *Value) IsBool() bool { return x.target.Kind() == reflect.Bool }
 
-// list reports whether each occurrence adds to the value.
-func (x *Value) list() bool { return x.target.Kind() == reflect.Slice && x.target.Type().Name() == "" }
+// IsList reports whether each occurrence adds to the value.
+func (x *Value) IsList() bool {
+	return x.target.Kind() == reflect.Slice && x.target.Type().Name() == ""
+}
 
 // ValueName returns what stands for the value of a flag in texts.
 func (x *Value) ValueName() string {
@@ -183,7 +185,7 @@ func (x *Value) ValueName() string {
 	if name == "" {
 		name = strings.ToUpper(x.Name)
 	}
-	if x.list() && x.sep != "" {
+	if x.IsList() && x.sep != "" {
 		name += x.sep + "..."
 	}
 	return name
@@ -195,7 +197,7 @@ func (x *Value) Label() string {
 		return "--" + x.Name
 	}
 	label := "<" + x.Name + ">"
-	if x.list() {
+	if x.IsList() {
 		label += " ..."
 	}
 	if !x.Required {

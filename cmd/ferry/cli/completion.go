@@ -180,7 +180,11 @@ func (s *script) zshArguments(verb *cmdline.Verb) {
 		}
 	}
 	for _, arg := range verb.Args {
-		s.add(" \\\n\t\t\t':%s:%s'", brief(arg.Name), action(arg))
+		each := ""
+		if arg.IsList() {
+			each = "*" // takes all words that are left
+		}
+		s.add(" \\\n\t\t\t'%s:%s:%s'", each, brief(arg.Name), action(arg))
 	}
 	s.add("\n\t\t;;\n")
 }

@@ -264,7 +264,7 @@ _ferry() {
 			'--message=''[The message type in the descriptor set, pkg.Name.]:NAME:_files' \
 			'(-n --count)'{-n,--count=}'[Exit after N messages.]:N:_files' \
 			'(-o --output)'{-o,--output=}'[json (one line of JSON per message) or raw (the payload; a JSON payload is followed by a newline).]:FORMAT:(json raw)' \
-			':tag:_files'
+			'*:tag:_files'
 		;;
 	stream)
 		verbs=(
@@ -551,7 +551,7 @@ _ferry() {
 			'--run=''[Only the cases whose name matches this regular expression, such as ’^credit/’.]:PATTERN:_files' \
 			'--timeout=''[The longest time that a case may take. The default is 10s.]:TIME:_files' \
 			'(-o --output)'{-o,--output=}'[text or json (one line of JSON per case).]:FORMAT:(text json)' \
-			':command:_files'
+			'*:command:_files'
 		;;
 		node)
 		_arguments -s \
