@@ -242,7 +242,6 @@ func (m *model) deliver(r *rand.Rand) {
 			m.w.Undo(d)
 			d.Member.Credit += len(d.Content.B)
 			d.Member.Blocked = true
-			rec.last, m.keys[rec.key].avoid = nil, nil
 			continue
 		}
 		rec.holder, rec.last = d.Member, d.Member

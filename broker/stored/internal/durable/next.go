@@ -7,9 +7,9 @@ import "math"
 func (w *Window) Next(now int64) (d Delivery, ok bool) {
 	for {
 		if len(w.resumed.keys) > 0 {
-			e, again := w.nextResumed(now)
+			e, m, again := w.nextResumed(now)
 			if e != nil {
-				return w.send(e, now), true
+				return w.send(e, m, now), true
 			}
 			if again {
 				continue
@@ -24,9 +24,8 @@ func (w *Window) Next(now int64) (d Delivery, ok bool) {
 			m := w.receiver(e.key)
 			switch {
 			case m != nil:
-				e.member = m
 				w.scan++
-				return w.send(e, now), true
+				return w.send(e, m, now), true
 			case e.key.inFlight == 0:
 				return d, false // no member can receive
 			}
@@ -37,36 +36,35 @@ func (w *Window) Next(now int64) (d Delivery, ok bool) {
 }
 
 // nextResumed returns the record of the resumed key whose turn it is, with its member. again means that another key may have one.
-func (w *Window) nextResumed(now int64) (e *entry, again bool) {
+func (w *Window) nextResumed(now int64) (e *entry, m *Member, again bool) {
 	k := w.resumed.keys[0]
 	e = k.unsent
 	if e == nil || e.sequence >= w.scanned() {
 		w.resumed.remove(k)
 		k.state = open
-		return nil, true
+		return nil, nil, true
 	}
 	if e.at > now {
 		w.resumed.remove(k)
 		w.resumeAt(k, now)
-		return nil, true
+		return nil, nil, true
 	}
-	m := w.receiver(k)
+	m = w.receiver(k)
 	switch {
 	case m != nil:
-		e.member = m
 		if e.next == nil {
 			w.resumed.remove(k)
 			k.state = open
 		} else {
 			w.resumed.update(k, e.next.sequence)
 		}
-		return e, false
+		return e, m, false
 	case k.inFlight == 0:
-		return nil, false // no member can receive
+		return nil, nil, false // no member can receive
 	}
 	w.resumed.remove(k)
 	w.park(k)
-	return nil, true
+	return nil, nil, true
 }
 
 // scanned returns the first sequence number that Next has not looked at.
@@ -103,14 +101,14 @@ func (w *Window) resume(k *key) {
 	w.resumed.push(k, k.unsent.sequence)
 }
 
-// send notes that e is in flight at e.member.
-func (w *Window) send(e *entry, now int64) Delivery {
-	k, m := e.key, e.member
-	d := Delivery{Member: m, Sequence: e.sequence, Before: e.deliveries, Content: e.content}
+// send notes that e is in flight at m.
+func (w *Window) send(e *entry, m *Member, now int64) Delivery {
+	k := e.key
+	d := Delivery{Member: m, Sequence: e.sequence, Before: e.deliveries, Content: e.content, last: e.member, avoid: k.avoid}
 	if e.deliveries > 0 {
 		w.Redelivered++
 	}
-	e.state, e.at = inFlight, now
+	e.state, e.at, e.member = inFlight, now, m
 	e.deliveries++
 	m.append(e)
 	k.unsent, k.member, k.avoid = e.next, m, nil

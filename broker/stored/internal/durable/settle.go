@@ -53,12 +53,12 @@ func (w *Window) Nak(m *Member, first uint64, count uint32, kind NakKind, delay 
 }
 
 // Undo takes back the delivery that Next has just returned: its member has not taken the record, which waits again, in front of the other waiting ones of its key.
-// Unlike one that comes back, it was not sent: it need not wait until the records before it are acked.
+// Unlike one that comes back, it was not sent: it need not wait until the records before it are acked, and a late ACK of the member that held it before counts.
 func (w *Window) Undo(d Delivery) {
 	w.each(d.Sequence, 1, func(e *entry) {
 		k := e.key
 		w.land(e)
-		e.state, e.member = waiting, nil
+		e.state, e.member, k.avoid = waiting, d.last, d.avoid
 		if e.deliveries--; e.deliveries > 0 {
 			w.Redelivered--
 		}

@@ -29,6 +29,8 @@ type Delivery struct {
 	Sequence uint64
 	Before   uint32       // deliveries before this one
 	Content  *bufpool.Buf // valid until the next call of another method than Next
+
+	last, avoid *Member // of the record and its key, before
 }
 
 // DeadLetter is a record that is never delivered again. It stays in the Window until Buried.
