@@ -121,6 +121,33 @@ func TestLoginCallback(t *testing.T) {
 	}
 }
 
+// TestGrantsThatBecomeUnusable: grants that are remembered, and that a reload has made unusable, count as unusable, and the next login asks again.
+func TestGrantsThatBecomeUnusable(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"identity":"pumps"}`) }))
+	defer server.Close()
+	l := NewLogins(LoginCallback{URL: server.URL})
+	for i, usable := range []bool{true, true, false, true} {
+		ended := make(chan error, 1)
+		resolve := func(LoginGrants) (*broker.Identity, error) {
+			if !usable {
+				return nil, errUnusable
+			}
+			return &broker.Identity{}, nil
+		}
+		decided, _, err := l.Ask(LoginRequest{User: "u", Address: "1.2.3.4:5"}, []byte("p"), resolve, func(_ *broker.Identity, err error) { ended <- err })
+		if !decided {
+			err = <-ended
+		}
+		if decided != (i == 1 || i == 2) || (err == nil) != usable {
+			t.Errorf("login %d: decided %v, %v", i+1, decided, err)
+		}
+	}
+	if _, got := l.Stats(); got != (LoginStats{Right: 2, Remembered: 1, Unusable: 1}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // TestLoginCallbackBound: few requests are on their way, few logins wait, and passwords are compared meanwhile.
 func TestLoginCallbackBound(t *testing.T) {
 	t.Parallel()

@@ -140,10 +140,11 @@ func (l *Logins) Ask(r LoginRequest, secret []byte, resolve func(LoginGrants) (*
 	if !decided || err != nil {
 		return decided, nil, err
 	}
-	if identity, err = resolve(grants); err != nil { // the configuration has changed: the next login asks again
-		l.mu.Lock()
+	identity, err = resolve(grants)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asking.stats.count(err, &l.asking.stats.Remembered); err != nil { // the configuration has changed: the next login asks again
 		delete(l.verified, id)
-		l.mu.Unlock()
 	}
 	return true, identity, err
 }
@@ -166,7 +167,9 @@ func (l *Logins) check(at login, secret []byte) (decided bool, grants LoginGrant
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if decided, grants, err = l.decide(&at, now); decided {
-		at.lane.stats.count(err, &at.lane.stats.Remembered)
+		if err != nil || at.resolve == nil { // otherwise Ask counts it, when the grants are resolved
+			at.lane.stats.count(err, &at.lane.stats.Remembered)
+		}
 		return true, grants, err
 	}
 	at.password = append([]byte(nil), secret...)
