@@ -1,4 +1,4 @@
-"""Frames and their fields, against the vectors of docs/native.md."""
+"""Frames and their fields, against the vectors of protocol/native."""
 
 import random
 import unittest
@@ -7,13 +7,13 @@ from pathlib import Path
 from ferry_client import wire
 from ferry_client.message import Message, stored_fields
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "native.md"
+VECTORS = Path(__file__).parents[3] / "protocol" / "native" / "testdata" / "vectors.txt"
 
 
 def vectors() -> dict[str, bytes]:
-    """Returns the frames that the document lists, by their descriptions. All are different."""
+    """Returns the frames that the file lists, by their descriptions. All are different."""
     found: dict[str, bytes] = {}
-    lines = DOCUMENT.read_text().splitlines()
+    lines = VECTORS.read_text().splitlines()
     for comment, line in zip(lines, lines[1:]):
         if comment.startswith("# ") and line and not line.strip("0123456789abcdef"):
             found[comment[2:]] = bytes.fromhex(line)
@@ -21,7 +21,7 @@ def vectors() -> dict[str, bytes]:
 
 
 class VectorsTest(unittest.TestCase):
-    def test_frames_are_written_as_the_document_says(self) -> None:
+    def test_frames_are_written_as_the_file_says(self) -> None:
         want = vectors()
         meta = wire.named_entry(wire.EXT_METADATA, "k", b"v")
         rows = {
