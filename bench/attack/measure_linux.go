@@ -143,7 +143,7 @@ func (e *experiment) run(c contender, name string, window time.Duration) (f harn
 	return f, t.FirstFailure(), nil
 }
 
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // memoryWatch reads the memory of a proxy again and again.
 type memoryWatch struct {
