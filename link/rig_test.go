@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/disktest"
 	"example.com/ferry/internal/peer"
 	"example.com/ferry/link/spool"
 	"example.com/ferry/protocol/native"
@@ -177,10 +176,7 @@ func (r *real) read(want []spool.Record) {
 }
 
 func (r *real) restart(first, last uint64) {
-	next := filepath.Join(r.t.TempDir(), "killed")
-	if err := os.CopyFS(next, os.DirFS(r.dir)); err != nil {
-		r.t.Fatal(err)
-	}
+	next := disktest.Killed(r.t, r.dir)
 	if err := r.spool.Close(); err != nil {
 		r.t.Error(err)
 	}

@@ -11,18 +11,9 @@ import (
 	"testing"
 
 	"example.com/ferry"
+	"example.com/ferry/internal/disktest"
 	"example.com/ferry/link/spool"
 )
-
-// killed returns a copy of a directory, which is what another process finds after kill -9.
-func killed(t testing.TB, dir string) string {
-	t.Helper()
-	next := filepath.Join(t.TempDir(), "killed")
-	if err := os.CopyFS(next, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	return next
-}
 
 // TestAgainstModel runs random calls, with a new process now and then that begins with what the last one had written.
 func TestAgainstModel(t *testing.T) {
@@ -74,7 +65,7 @@ func TestAgainstModel(t *testing.T) {
 					s.Rewind()
 					read = 0
 				case 10, 11:
-					if cfg.Dir = killed(t, cfg.Dir); random.IntN(2) == 0 {
+					if cfg.Dir = disktest.Killed(t, cfg.Dir); random.IntN(2) == 0 {
 						if err := s.Close(); err != nil {
 							t.Fatal(err)
 						}
@@ -124,7 +115,7 @@ func TestKilledInWrite(t *testing.T) {
 		for sizes[whole+1] <= cut {
 			whole++
 		}
-		next := killed(t, dir)
+		next := disktest.Killed(t, dir)
 		if err := os.Truncate(files(t, next)[0], int64(cut)); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +156,7 @@ func TestDamage(t *testing.T) {
 			for i := range 12 {
 				add(t, s, fmt.Sprintf("message %d%50s", i, ""))
 			}
-			cfg.Dir = killed(t, cfg.Dir)
+			cfg.Dir = disktest.Killed(t, cfg.Dir)
 			all := files(t, cfg.Dir)
 			if len(all) != 3 {
 				t.Fatalf("%d files: %q", len(all), all)
@@ -229,7 +220,7 @@ func TestPositionDamaged(t *testing.T) {
 	if err := s.Advance(2); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Dir = killed(t, cfg.Dir)
+	cfg.Dir = disktest.Killed(t, cfg.Dir)
 	if err := os.WriteFile(filepath.Join(cfg.Dir, "position"), make([]byte, 12), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -247,12 +238,12 @@ func TestLostBehindPosition(t *testing.T) {
 	if err := s.Advance(8); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Dir = killed(t, cfg.Dir)
+	cfg.Dir = disktest.Killed(t, cfg.Dir)
 	if err := os.Truncate(files(t, cfg.Dir)[0], 100); err != nil {
 		t.Fatal(err)
 	}
 	add(t, open(t, cfg), "next")
-	cfg.Dir = killed(t, cfg.Dir)
+	cfg.Dir = disktest.Killed(t, cfg.Dir)
 	if got, _ := readAll(t, open(t, cfg), 1<<20); !equal(got, []string{"next"}) {
 		t.Errorf("got %q", got)
 	}
