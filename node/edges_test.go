@@ -95,7 +95,7 @@ func TestMQTTOverWebSocket(t *testing.T) {
 	}
 }
 
-// TestLoginURL: the node asks the server of mqtt.login_url about a user whom it does not know, and its metrics say how that ends. What cannot be granted is not
+// TestLoginURL: the node asks the server of mqtt.login_url about an unknown user, and its metrics say how that ends. What cannot be granted is not
 // remembered.
 func TestLoginURL(t *testing.T) {
 	logins := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -2,7 +2,7 @@ package exchange
 
 import "bytes"
 
-// KeptFields are copied fields, such as trailers that have to wait. A nil one has none.
+// KeptFields are copied fields, such as trailers that have to wait. Of a nil one, only Fields may be called: it returns nil.
 type KeptFields struct{ names, values [][]byte }
 
 var _ Fields = (*KeptFields)(nil)
